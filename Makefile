@@ -1,0 +1,89 @@
+# Needs Python 3.11 or newer and make; everything else goes into .venv.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip -qq --disable-pip-version-check
+PINNED := $(PIP) install --constraint constraints.txt --editable
+CODE   := $(wildcard src tests benchmarks tools)
+
+# A stamp says that the environment holds what pyproject.toml and constraints.txt ask for.
+MADE    := $(VENV)/.made
+RUNTIME := $(VENV)/.runtime
+DEV     := $(VENV)/.dev
+ORACLES := $(VENV)/.oracles
+
+# What a privacy guarantee rests on. It stays small enough to be read whole.
+TRUSTED := $(wildcard $(addprefix src/sfumato/,core/*.py noise/*.py mechanisms/*.py \
+             accounting/*.py relation/bound.py relation/aggregate.py relation/lower.py \
+             session/kernel.py ledger/store.py))
+TRUSTED_LIMIT := 5000
+
+# Never with --quiet, which hides from --strict the warnings that it counts.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-deep check fix docs bench clean
+
+help:
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(RUNTIME) ## see the whole story on generated data, offline
+	@$(BIN)/sfumato demo
+
+test: $(DEV) ## run the tests of every push
+	@$(BIN)/pytest -q -n 2 -m "not deep"
+
+test-deep: $(ORACLES) ## run the heavy tests with fresh randomness, then all the others
+	@$(BIN)/pytest -q -n 2 -m deep --hypothesis-profile deep
+	@$(BIN)/pytest -q -n 2 -m "not deep" --hypothesis-profile deep
+
+check: $(DEV) ## lint, types, layers, spelling, documentation, size of the trusted base
+	@$(BIN)/ruff check --quiet $(CODE)
+	@$(BIN)/ruff format --quiet --check $(CODE)
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/codespell
+	@$(MKDOCS)
+	@$(BIN)/pytest -q -n 2 tests/docs
+	@$(BIN)/python tools/trusted_base.py $(TRUSTED_LIMIT) $(TRUSTED)
+
+fix: $(DEV) ## format, sort imports, apply safe fixes, rewrite generated pages
+	@$(BIN)/ruff check --quiet --fix $(CODE) || true
+	@$(BIN)/ruff format --quiet $(CODE)
+	@$(BIN)/python tools/bibliography.py
+
+docs: $(DEV) ## build the documentation into site/
+	@$(MKDOCS)
+	@echo "open site/index.html"
+
+bench: $(DEV) ## measure speed and accuracy
+	@$(BIN)/python -m benchmarks
+
+clean: ## remove the environment and everything built
+	rm -rf $(VENV) site build dist .benchmarks .hypothesis .import_linter_cache .mypy_cache \
+	  .pytest_cache .ruff_cache
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(MADE):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "sfumato needs Python 3.11 or newer, and '$(PYTHON)' is not." >&2; \
+	  echo "Name one that is: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@echo "creating $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(RUNTIME): $(MADE) pyproject.toml constraints.txt
+	@echo "installing sfumato"
+	@$(PINNED) .
+	@touch $@
+
+$(DEV): $(MADE) pyproject.toml constraints.txt
+	@echo "installing sfumato and the tools that test it"
+	@$(PINNED) '.[dev]'
+	@touch $(RUNTIME) $@
+
+$(ORACLES): $(MADE) pyproject.toml constraints.txt
+	@echo "installing sfumato, the tools that test it and the libraries it is compared with"
+	@$(PINNED) '.[dev,oracles]'
+	@touch $(RUNTIME) $(DEV) $@

@@ -1,0 +1,81 @@
+"""Differential privacy for tables: exact, fast, honest about error.
+
+>>> import sfumato as sf
+>>> laplace = sf.mechanisms.DiscreteLaplace(scale=10)
+>>> cost = laplace.loss(sf.Sensitivity(l1=1))
+>>> float(sf.accounting.epsilon(cost))
+0.1
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core import errors
+from sfumato.core.budget import Budget
+from sfumato.core.loss import Loss
+from sfumato.core.schema import (
+    Boolean,
+    Category,
+    Date,
+    Integer,
+    Real,
+    Schema,
+    Text,
+    Timestamp,
+)
+from sfumato.core.sensitivity import Sensitivity
+from sfumato.core.unit import Unit
+
+if TYPE_CHECKING:
+    from sfumato import accounting, audit, mechanisms
+    from sfumato.release.estimate import Estimate
+    from sfumato.release.release import Release
+
+# What needs more than the core is loaded when it is first asked for.
+_LAZY = {
+    "Estimate": "sfumato.release.estimate",
+    "Release": "sfumato.release.release",
+    "accounting": "sfumato.accounting",
+    "audit": "sfumato.audit",
+    "mechanisms": "sfumato.mechanisms",
+}
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Boolean",
+    "Budget",
+    "Category",
+    "Date",
+    "Estimate",
+    "Integer",
+    "Loss",
+    "Real",
+    "Release",
+    "Schema",
+    "Sensitivity",
+    "Text",
+    "Timestamp",
+    "Unit",
+    "accounting",
+    "audit",
+    "errors",
+    "mechanisms",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a part of the package on first use."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+    module = importlib.import_module(_LAZY[name])
+    value = module if name[0].islower() else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted(__all__)

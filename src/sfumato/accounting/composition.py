@@ -1,0 +1,121 @@
+"""Losses put together: one after the other, or on parts of the data that share few units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import pairwise
+from operator import index
+
+from sfumato.accounting.pure import basic_epsilon, own_delta
+from sfumato.accounting.zcdp import approximate_rho, rho
+from sfumato.core.errors import RangeError
+from sfumato.core.loss import (
+    Approximate,
+    BoundedRange,
+    Composed,
+    Concentrated,
+    GaussianShift,
+    LaplaceShift,
+    Loss,
+    Pure,
+    Worst,
+)
+from sfumato.core.number import is_integer
+from sfumato.core.unit import Neighbors
+
+
+def compose(losses: Iterable[Loss]) -> Loss:
+    """Return the loss of everything that happened, in whatever order.
+
+    Guarantee: bounds the joint release, also where later steps were chosen in view of earlier ones,
+        as long as the losses were fixed in advance.
+    Theorem:   [DKMMN06], [BS16]
+    Exactness: nothing is computed
+
+    Args:
+        losses: under one neighbor relation.
+
+    Raises:
+        NeighborsError: losses under different relations.
+        LossError: something that is not a loss.
+
+    Example:
+        >>> compose([Pure("0.5"), Pure("0.5")]) == Pure("0.5") * 2
+        True
+    """
+    return Composed.of(losses)
+
+
+def parallel(losses: Iterable[Loss], *, shared: int = 1) -> Loss:
+    """Return the loss of releases on parts of the data of which one unit is in `shared` at most.
+
+    With neighbors "add_remove" it is the loss of the `shared` worst parts; with "replace" a unit
+    can leave as many parts as it enters, so it is that of the 2·shared worst. Losses are not always
+    comparable; where no order of the parts holds for every accountant, all of them are kept.
+
+    Guarantee: bounds the joint release if each loss also covers a unit that enters or leaves its
+        part.
+    Theorem:   [McSherry09, Thm 4]; docs/theory/zcdp.md
+    Exactness: nothing is computed, apart from comparisons rounded to the safe side
+
+    Args:
+        losses: one for each part, under one neighbor relation.
+        shared: how many parts one unit can be in.
+
+    Raises:
+        NeighborsError: losses under different relations.
+        LossError: something that is not a loss, or not known.
+        RangeError: `shared` is not a whole number from 1 up.
+
+    Example:
+        >>> parallel([Pure("0.1"), Pure("0.3"), Pure("0.2")]) == Pure("0.3")
+        True
+    """
+    if not is_integer(shared) or index(shared) < 1:
+        raise RangeError(
+            f"shared = {shared!r} must be a whole number from 1 up: it is in how many parts one "
+            f"unit can be. Pass shared=1 for parts that are disjoint in units."
+        )
+    kept = list(losses)
+    relation = Composed.of(kept).neighbors
+    touched = index(shared) * (1 if relation is Neighbors.ADD_REMOVE else 2)
+    if touched < len(kept):
+        size = {loss: _size(loss) for loss in set(kept)}
+        kept.sort(key=lambda loss: size[loss], reverse=True)
+        if all(_covers(worse, better) for worse, better in pairwise(kept)):
+            return Composed.of(kept[:touched])
+    return Worst.of(kept, touched=touched)
+
+
+def _size(loss: Loss) -> tuple[object, ...]:
+    """Return what a loss that covers another one has more of, or as much; the order is total."""
+    cost = basic_epsilon(loss)
+    figures = (cost is None, cost or Fraction(0), approximate_rho(loss), own_delta(loss))
+    general = type(loss) in (Pure, Approximate, Concentrated)
+    return *figures, general, not getattr(loss, "scalar", False), repr(loss)
+
+
+def _covers(a: Loss, b: Loss) -> bool:
+    """Say whether whatever holds for every mechanism of loss `a` holds for those of loss `b`."""
+    if a == b:
+        return True
+    if type(a) is Pure:
+        return _is_pure(b, a)
+    if type(a) is Concentrated:
+        return not own_delta(b) and rho(b) <= a.rho
+    if type(a) is Approximate:
+        cost = basic_epsilon(b)
+        return cost is not None and cost <= a.epsilon and own_delta(b) <= a.delta
+    if type(a) is BoundedRange:
+        return type(b) is BoundedRange and b.epsilon <= a.epsilon
+    if type(a) is LaplaceShift and type(b) is LaplaceShift:
+        return a.scale == b.scale and a.l1 >= b.l1 and a.linf >= b.linf
+    if type(a) is GaussianShift and type(b) is GaussianShift:
+        return a.sigma == b.sigma and a.l2_squared >= b.l2_squared and a.scalar <= b.scalar
+    return False
+
+
+def _is_pure(loss: Loss, limit: Pure) -> bool:
+    cost = basic_epsilon(loss)
+    return cost is not None and cost <= limit.epsilon and not own_delta(loss)

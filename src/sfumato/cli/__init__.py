@@ -1,0 +1,5 @@
+"""The command line: a thin skin on the Python API."""
+
+from sfumato.cli.command import main
+
+__all__ = ["main"]

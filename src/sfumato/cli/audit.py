@@ -1,0 +1,78 @@
+"""The command `sfumato audit`: black-box audits from the console."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from sfumato.core.errors import CostError
+
+# Class, the parameter that sets the loss, and what else the class needs to be built.
+_KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "discrete-gaussian": ("DiscreteGaussian", "sigma", {}),
+    "discrete-laplace": ("DiscreteLaplace", "scale", {}),
+    "exponential": ("Exponential", "rate", {"candidates": ("a", "b", "c", "d")}),
+    "grid-laplace": ("GridLaplace", "scale", {"step": "0.01"}),
+    "quantile": ("Quantile", "rate", {"q": "0.5", "low": 0, "high": 100, "step": 1}),
+    "randomized-response": ("RandomizedResponse", "epsilon", {}),
+}
+
+
+@click.group()
+def audit() -> None:
+    """Look for releases that give away more than was claimed."""
+
+
+@audit.command()
+@click.argument("name", type=click.Choice(sorted(_KINDS)), metavar="NAME")
+@click.option("--epsilon", help="Calibrate the mechanism to this ε; 1 unless --scale is given.")
+@click.option("--delta", default="0", show_default=True, help="δ, for Gaussian noise.")
+@click.option("--scale", help="Take noise of this scale (σ for Gaussian noise) instead.")
+@click.option("--sensitivity", default="1", show_default=True, help="How far one unit moves it.")
+@click.option("--claim", help="Hold the mechanism to this ε, not to the loss that it states.")
+@click.option(
+    "--trials",
+    type=click.IntRange(min=100),
+    default=200_000,
+    show_default=True,
+    help="Releases per input, for the search and again for the proof.",
+)
+@click.option("--confidence", default="0.999", show_default=True)
+def mechanism(
+    name: str,
+    epsilon: str | None,
+    delta: str,
+    scale: str | None,
+    sensitivity: str,
+    claim: str | None,
+    trials: int,
+    confidence: str,
+) -> None:
+    """Audit the mechanism NAME; exit with 1 if it gives away more than it claims.
+
+    NAME is discrete-gaussian, discrete-laplace, exponential, grid-laplace, quantile or
+    randomized-response.
+    """
+    from sfumato.audit import mechanism as audited
+    from sfumato.audit.neighbor import sensitivity_of
+
+    if epsilon is not None and scale is not None:
+        raise CostError("the noise is set by --epsilon or by --scale, not by both. Pass one.")
+    kind, parameter, others = _KINDS[name]
+    subject = _build(kind, parameter, scale or "1", others)
+    moved = sensitivity_of(subject, sensitivity)
+    if scale is None:
+        # Gaussian noise has no ε without a δ, and says so.
+        subject = type(subject).calibrate(moved, **others, epsilon=epsilon or "1", delta=delta)
+    elif parameter not in ("scale", "sigma"):
+        raise CostError(f"{name} has no noise scale. Pass --epsilon instead of --scale.")
+    verdict = audited(subject, moved, trials, claim=claim, confidence=confidence)
+    click.echo(str(verdict))
+    click.get_current_context().exit(1 if verdict.flagged else 0)
+
+
+def _build(kind: str, parameter: str, value: str, others: dict[str, Any]) -> Any:
+    from sfumato import mechanisms
+
+    return getattr(mechanisms, kind)(**others, **{parameter: value})

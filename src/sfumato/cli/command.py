@@ -1,0 +1,60 @@
+"""The command `sfumato` and the commands below it. Heavy imports wait until a command runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sfumato import __version__
+from sfumato.core.errors import SfumatoError
+
+
+class Failure(click.ClickException):
+    """An error of sfumato on its way to the person at the console: one message, no traceback."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        """Print the message to standard error."""
+        click.echo(f"error: {self.message}", file=file, err=file is None)
+
+
+class Commands(click.Group):
+    """A group whose commands may raise any error of sfumato."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; turn an error into its message."""
+        try:
+            return super().invoke(ctx)
+        except SfumatoError as problem:
+            raise Failure(str(problem)) from None
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def main() -> None:
+    """Learn from a table without learning who is in it."""
+
+
+@main.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("sfumato-demo.html"),
+    show_default=True,
+    help="Where to write the page.",
+)
+@click.option(
+    "--people",
+    type=click.IntRange(100, 1_000_000),
+    default=10_000,
+    show_default=True,
+    help="How many people to make up.",
+)
+def demo(out: Path, people: int) -> None:
+    """Tell the whole story on generated data, offline, ending in an HTML page."""
+    from sfumato.cli.demo import run
+
+    run(out, people)

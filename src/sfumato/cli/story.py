@@ -1,0 +1,103 @@
+"""The laboratory story of the demonstration: asks the questions and returns what came out.
+
+Every answer is drawn afresh by the real mechanisms. The exact values travel beside them, which is
+possible only because the people are made up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from sfumato import accounting, mechanisms
+from sfumato.cli.survey import DISTRICTS, Survey
+
+if TYPE_CHECKING:
+    from sfumato.core.loss import Loss
+    from sfumato.core.sensitivity import Sensitivity
+    from sfumato.release import Estimate, Release
+
+EPSILON: Final = Fraction(1, 2)  # of each answer of the curator
+COIN: Final = Fraction(1)  # of each person's own coin
+DELTA: Final = Fraction(1, 10**6)
+DELTA_SHOWN: Final = "10⁻⁶"
+DAILY: Final = Fraction(1, 10)  # of one of many small questions
+DAYS: Final = (1, 7, 30, 90, 180, 270, 365)
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What was asked, what was answered, and, since nobody is real, what is true.
+
+    Attributes:
+        people: how many took part.
+        monday: noisy count of kale lovers, the day before Nicole came.
+        tuesday: the same question, with Nicole.
+        districts: noisy counts by district.
+        age: noisy median age.
+        spent: the cost of these four answers together, as an exact ε.
+        later: the ε of asking a small question every day, as (days, simple sum, composed).
+        coin: share of kale lovers, estimated from answers that were randomized by coins.
+        true_monday: exact count before Nicole.
+        true_tuesday: exact count with Nicole.
+        true_districts: exact counts.
+        true_age: exact median.
+    """
+
+    people: int
+    monday: Release
+    tuesday: Release
+    districts: Release
+    age: Release
+    spent: Fraction
+    later: tuple[tuple[int, Fraction, Fraction], ...]
+    coin: Estimate
+    true_monday: int
+    true_tuesday: int
+    true_districts: tuple[int, ...]
+    true_age: int
+
+
+def tell(survey: Survey, one: Sensitivity) -> Story:
+    """Ask all questions of the story.
+
+    Args:
+        survey: the made-up people; the last one is Nicole.
+        one: how far one person moves a count, or a histogram in which she is in one cell.
+    """
+    likes, nicole = survey.likes_kale, len(survey) - 1
+    before, after = int(likes[:nicole].sum()), int(likes.sum())
+    by_district = survey.likes_by_district()
+    count = mechanisms.DiscreteLaplace.calibrate(one, epsilon=EPSILON)
+    median = mechanisms.Quantile.calibrate(one, q="0.5", low=0, high=120, step=1, epsilon=EPSILON)
+    monday = count.release(before, one, name="likes kale")
+    tuesday = count.release(after, one, name="likes kale")
+    districts = count.release(by_district, one, name="likes kale", keys={"district": DISTRICTS})
+    age = median.release(survey.age, one, name="median age")
+    spent = accounting.compose([r.cost for r in (monday, tuesday, districts, age)])
+    coin = mechanisms.RandomizedResponse(epsilon=COIN)
+    return Story(
+        people=len(survey),
+        monday=monday,
+        tuesday=tuesday,
+        districts=districts,
+        age=age,
+        spent=Fraction(accounting.epsilon(spent)),
+        later=_later(mechanisms.DiscreteLaplace.calibrate(one, epsilon=DAILY).loss(one)),
+        coin=coin.estimate(coin(likes)),
+        true_monday=before,
+        true_tuesday=after,
+        true_districts=tuple(by_district.tolist()),
+        true_age=int(np.sort(survey.age)[nicole // 2]),
+    )
+
+
+def _later(loss: Loss) -> tuple[tuple[int, Fraction, Fraction], ...]:
+    """Compare the simple sum with the composed cost of asking every day."""
+    return tuple(
+        (days, DAILY * days, Fraction(accounting.epsilon(loss * days, delta=DELTA)))
+        for days in DAYS
+    )

@@ -1,0 +1,162 @@
+"""The canonical codec: one value, one text; used for hashing, storage and exchange.
+
+Compact JSON with sorted keys and ASCII escapes, plus tags for what JSON lacks: ``{"$q": "1/3"}`` a
+rational, ``{"$f": "0x1.8p+0"}`` a float bit for bit, ``{"$t": [...]}`` a tuple, ``{"$b": "..."}``
+bytes in hex, ``{"$": "Budget", ...}`` a registered class. Decoding accepts the canonical text only,
+so two texts never mean the same value, and it calls nothing but registered constructors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from sfumato.core.errors import CodecError, SfumatoError
+
+T = TypeVar("T")
+_registry: dict[str, type] = {}
+
+
+def canonical(cls: type[T]) -> type[T]:
+    """Register a frozen dataclass under its name, which from then on is part of the format.
+
+    Raises:
+        CodecError: the name is taken; what was written under it must not change its meaning.
+    """
+    known = _registry.get(cls.__name__, cls)
+    if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise CodecError(
+            f"in the format, {cls.__name__!r} already means "
+            f"{known.__module__}.{known.__qualname__}. Give your class another name."
+        )
+    _registry[cls.__name__] = cls
+    return cls
+
+
+def encode(value: Any) -> bytes:
+    """Write `value` canonically.
+
+    Raises:
+        CodecError: the value, or something in it, has no canonical form.
+
+    Example:
+        >>> encode({"b": 1, "a": Fraction(1, 3)})
+        b'{"a":{"$q":"1/3"},"b":1}'
+    """
+    try:
+        return json.dumps(
+            _pack(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+        ).encode("ascii")
+    except RecursionError:
+        raise CodecError("a value nested this deeply has no canonical form.") from None
+
+
+def decode(data: bytes) -> Any:
+    """Read what `encode` wrote, and nothing else.
+
+    Raises:
+        CodecError: the bytes are not the canonical encoding of a value.
+    """
+    try:
+        value = _unpack(json.loads(str(data, "ascii"), parse_float=_no_bare_float))
+    except CodecError:
+        raise
+    except (ValueError, TypeError, ArithmeticError, RecursionError, SfumatoError) as problem:
+        raise CodecError(
+            f"these bytes are not a canonical encoding ({type(problem).__name__}). "
+            f"They were cut, edited, or written by a newer version."
+        ) from None
+    if encode(value) != data:
+        raise CodecError(
+            "these bytes decode, but they are not in canonical form: they were edited, or written "
+            "by something else, and their hash would not be the value's."
+        )
+    return value
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of the canonical encoding, in hex."""
+    return hashlib.sha256(encode(value)).hexdigest()
+
+
+def _pack(value: Any) -> Any:
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) < 2**53 else _pack_ratio(value)
+    if isinstance(value, Fraction):
+        return _pack_ratio(value)
+    if isinstance(value, float):
+        return {"$f": value.hex()}
+    if isinstance(value, bytes):
+        return {"$b": value.hex()}
+    if isinstance(value, tuple):
+        return {"$t": [_pack(item) for item in value]}
+    if isinstance(value, list):
+        return [_pack(item) for item in value]
+    if isinstance(value, dict):
+        if any(not isinstance(key, str) or key.startswith("$") for key in value):
+            raise CodecError("a dictionary needs plain string keys to have a canonical form.")
+        return {key: _pack(item) for key, item in value.items()}
+    name = type(value).__name__
+    if is_dataclass(value) and _registry.get(name) is type(value):
+        packed = {f.name: _pack(getattr(value, f.name)) for f in fields(value)}
+        return {"$": name, **packed}
+    raise CodecError(
+        f"a value of type {name} has no canonical form. Use plain values, Fractions, or a frozen "
+        f"dataclass that is registered with @canonical."
+    )
+
+
+def _pack_ratio(number: int | Fraction) -> dict[str, str]:
+    try:
+        return {"$q": f"{number.numerator}/{number.denominator}"}
+    except ValueError:  # Python's limit, which guards against quadratic work
+        raise CodecError("a number of more than 4,300 digits has no canonical form.") from None
+
+
+def _unpack(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_unpack(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    match sorted(node):
+        case ["$q"]:
+            return _ratio(node["$q"])
+        case ["$f"]:
+            return float.fromhex(node["$f"])
+        case ["$b"]:
+            return bytes.fromhex(node["$b"])
+        case ["$t"]:
+            return tuple(_unpack(item) for item in node["$t"])
+    if "$" not in node:
+        return {key: _unpack(item) for key, item in node.items()}
+    return _build(node)
+
+
+def _build(node: dict[str, Any]) -> Any:
+    cls = _registry.get(node["$"])
+    if cls is None:
+        raise CodecError(
+            f"the type {node['$']!r} is not known here. Import the module that defines it, or use "
+            f"the version of sfumato that wrote it."
+        )
+    values = {key: _unpack(item) for key, item in node.items() if key != "$"}
+    return cls(**values)
+
+
+def _ratio(text: str) -> int | Fraction:
+    if not re.fullmatch(r"-?[0-9]+/[0-9]+", text):
+        raise CodecError("a rational must be written p/q.")
+    p, q = text.split("/")
+    number = Fraction(int(p), int(q))
+    # An int beyond 2^53 and a Fraction with denominator 1 share a text; they are equal values.
+    return int(number) if q == "1" and abs(number) >= 2**53 else number
+
+
+def _no_bare_float(_: str) -> float:
+    raise CodecError("a bare float has no canonical form.")

@@ -1,0 +1,196 @@
+"""What a mechanism is, and what every mechanism of ours can do in the laboratory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.accounting.calibrate import calibrate
+from sfumato.core.budget import Budget
+from sfumato.core.errors import DataError, SensitivityError
+from sfumato.core.loss import Loss
+from sfumato.core.number import show
+from sfumato.core.sensitivity import Sensitivity
+from sfumato.noise.law import LARGEST, SMALLEST
+from sfumato.noise.rng import Rng, system
+from sfumato.release.error import Error
+from sfumato.release.release import Release
+
+Out_co = TypeVar("Out_co", covariant=True)
+
+
+class Mechanism(Protocol[Out_co]):
+    """Exact values in, noisy value out. A frozen value: parameters only, never data or state."""
+
+    def loss(self, sensitivity: Sensitivity) -> Loss:
+        """Return what one draw gives away, for answers that one unit can move that far."""
+
+    def sample(self, exact: Any, rng: Rng) -> Out_co:
+        """Draw: the only method that sees exact values."""
+
+    def error(self, sensitivity: Sensitivity) -> Error:
+        """Return how far the draw may lie from the exact value; known before reading anything."""
+
+
+class Laboratory(ABC):
+    """A mechanism that can be called directly, for researchers and teachers.
+
+    Nothing here touches a ledger: the caller holds the exact values and answers for them.
+    """
+
+    registry: ClassVar[dict[str, type[Laboratory]]] = {}
+    takes_bag: ClassVar[bool] = False  # whether `sample` takes rows, of which the number is private
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Register the mechanism: the contract suite and the documentation go through the list."""
+        super().__init_subclass__(**options)
+        # A dataclass with slots is made twice; the second class replaces the first.
+        Laboratory.registry[cls.__name__] = cls
+
+    @abstractmethod
+    def loss(self, sensitivity: Sensitivity) -> Loss:
+        """Return what one draw gives away, for answers that one unit can move that far."""
+
+    @abstractmethod
+    def error(self, sensitivity: Sensitivity) -> Error:
+        """Return how far the draw may lie from the exact value; known before reading anything."""
+
+    @abstractmethod
+    def sample(self, exact: Any, rng: Rng) -> Any:
+        """Draw from checked, exact values."""
+
+    def reach(self, sensitivity: Sensitivity) -> dict[str, Fraction | None]:
+        """Return how far apart, by norm, the inputs of `sample` can lie for neighbors.
+
+        The same as the sensitivity, unless `exact` changes the unit.
+        """
+        return {name: getattr(sensitivity, name) for name in ("l0", "l1", "l2_squared", "linf")}
+
+    @abstractmethod
+    def exact(self, values: Any) -> Any:
+        """Check values from outside and bring them into the form that `sample` takes."""
+
+    def view(self, drawn: Any) -> Any:
+        """Return a draw in the form that people compute with; post-processing."""
+        return drawn.item() if isinstance(drawn, np.ndarray) and drawn.ndim == 0 else drawn
+
+    def grid(self, drawn: Any) -> Any:
+        """Return a draw as exact numbers, for a release."""
+        return drawn
+
+    def __call__(self, values: Any) -> Any:
+        """Draw with the system's own randomness."""
+        return self.view(self.sample(self.exact(values), system()))
+
+    def release(
+        self,
+        values: Any,
+        sensitivity: Sensitivity,
+        *,
+        name: str = "value",
+        keys: Mapping[str, Iterable[Any]] | None = None,
+        confidence: Any = Fraction(95, 100),
+    ) -> Release:
+        """Draw once and return the answer with its interval and its cost.
+
+        Cost and interval are computed before anything is drawn, so a refusal costs nothing.
+        """
+        cost, error, exact = self.loss(sensitivity), self.error(sensitivity), self.exact(values)
+        return Release.of(
+            values=self.grid(self.sample(exact, system())),
+            error=error,
+            cost=cost,
+            mechanism=repr(self),
+            scale=self.noise_scale,
+            name=name,
+            keys=keys,
+            confidence=confidence,
+        )
+
+    @property
+    def noise_scale(self) -> Fraction | None:
+        """The scale of the noise in the unit of the answer, where there is one."""
+        return None
+
+    def __repr__(self) -> str:
+        """Show the parameters as one would type them."""
+        shown = ", ".join(
+            f"{name}={_shown(value)}"
+            for name in getattr(self, "__dataclass_fields__", {})
+            if (value := getattr(self, name)) is not None
+        )
+        return f"{type(self).__name__}({shown})"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Fraction):
+        return show(value)
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def need(norm: Fraction | None, name: str, mechanism: str) -> Fraction:
+    """Return a norm that the mechanism's guarantee rests on, or say that it is missing."""
+    if norm is None:
+        raise SensitivityError(
+            f"{mechanism} needs the {name} sensitivity, and nothing is known about it. "
+            f"Pass Sensitivity({name}=...), or l0= together with linf=."
+        )
+    return norm
+
+
+def need_movable(sensitivity: Sensitivity) -> None:
+    """Refuse to calibrate noise for an answer that no unit can move."""
+    if sensitivity.is_zero:
+        raise SensitivityError(
+            "the sensitivity is 0: no unit can move this answer, so there is no noise to "
+            "calibrate. If that is true the answer is public and needs no mechanism; if not, state "
+            "how far one unit can move it."
+        )
+
+
+def least_noise(loss_of: Callable[[Fraction], Loss], target: Budget) -> Fraction:
+    """Return the least noise scale, of those that can be drawn, whose loss fits the target."""
+    return calibrate(
+        loss_of,
+        epsilon=target.epsilon,
+        delta=target.delta,
+        rho=target.rho,
+        low=SMALLEST,
+        high=LARGEST,
+    )
+
+
+def whole(norm: Fraction) -> Fraction:
+    """Round a norm of an integer answer up to a whole number."""
+    return Fraction(-(-norm // 1))
+
+
+def integers(values: Any) -> NDArray[np.int64]:
+    """Read whole numbers from outside.
+
+    Raises:
+        DataError: something is not a whole number of 64 bits; no value is quoted.
+    """
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "Ou":
+            flat = [int(v) if isinstance(v, int | np.integer) else None for v in array.ravel()]
+            if None in flat or any(isinstance(v, bool) for v in array.ravel()):
+                raise TypeError
+            array = np.array(flat, np.int64).reshape(array.shape)
+        if array.size == 0 and array.dtype.kind == "f":
+            array = array.astype(np.int64)
+        if array.dtype.kind != "i":
+            raise TypeError
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(
+            "this mechanism adds integer noise to whole numbers of at most 64 bits, and got "
+            "something else. Count, or round to a public step; for real values use GridLaplace."
+        ) from None
+    return array.astype(np.int64)

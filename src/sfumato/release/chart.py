@@ -1,0 +1,263 @@
+"""Charts of releases and estimates: every value with its interval.
+
+Altair is imported when a chart is asked for, since that takes a while.
+
+Names and keys reach the chart as data or titles only, never as field names, which the chart grammar
+would read as paths.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from sfumato.core.errors import InputError
+from sfumato.release.format import approximate, percent, plain, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import altair as alt
+
+    from sfumato.release.estimate import Estimate
+    from sfumato.release.measure import Measure
+    from sfumato.release.release import Release
+
+Title: TypeAlias = dict[str, str]
+
+ACCENT = "#8a6d52"  # umber; readable on light and on dark paper
+CONTRAST = "#4f7f8f"  # a cool second tone
+_BARS = 40  # beyond that many rows a single integer key is drawn as a line
+_MOST = 400  # rows that one chart can show as bars
+_MOST_POINTS = 20_000  # rows that one chart can show as a line
+_ROW = 30  # pixels
+_LABEL = 48  # characters of a key that a label shows
+
+
+def chart(release: Release, measure: str | None = None) -> alt.LayerChart:
+    """Draw one measure of a release, each value with its interval.
+
+    Args:
+        release: what to draw.
+        measure: which measure; the first if not given.
+
+    Raises:
+        InputError: more rows than a chart can show.
+    """
+    m = release.measures[0] if measure is None else release.measure(measure)
+    if m.kind == "text":
+        raise InputError("a choice is a text, and there is nothing to draw. Print the release.")
+    sure = f"{percent(release.confidence)} intervals, {m.covers}"
+    if m.margin is not None:
+        sure = f"±{plain(m.margin)} at {percent(release.confidence)}: {m.covers}"
+    elif not m.has_interval:
+        sure = "no intervals"
+    by = " and ".join(printable(name) for name, _ in release.keys)
+    title = {"text": printable(m.name) + (f" by {by}" if by else ""), "subtitle": sure}
+    line = len(release.keys) == 1 and len(release) > _BARS and _is_integer(release.keys[0][1])
+    most = _MOST_POINTS if line else _MOST
+    if len(release) > most:
+        raise InputError(
+            f"a chart of {len(release)} rows cannot be read; {most} is the most here. Draw a part "
+            f"of to_pandas() or to_polars()."
+        )
+    if line:
+        positions = [v or 0 for v in release.keys[0][1]]
+        return _line(_rows(m, positions), title=title, x=by, y=printable(m.name))
+    if not release.keys:
+        return _dots(_rows(m, [printable(m.name)]), title=title, x=printable(m.name))
+    labels = _labels(zip(*(values for _, values in release.keys), strict=True))
+    return _bars(_rows(m, labels), title=title, x=printable(m.name), y=by)
+
+
+def estimate_chart(
+    estimate: Estimate,
+    labels: Iterable[object] | None = None,
+    *,
+    title: str = "",
+    axis: str = "value",
+) -> alt.LayerChart:
+    """Draw an estimate, or several at once, as points with their intervals.
+
+    Args:
+        estimate: what to draw.
+        labels: a name for each value; positions if not given.
+        title: what was estimated.
+        axis: in what it is counted.
+    """
+    values, *ends = (
+        None if end is None else [approximate(v) for v in np.ravel(end).tolist()]
+        for end in (estimate.value, estimate.low, estimate.high)
+    )
+    names = list(range(len(values or []))) if labels is None else list(labels)
+    if len(names) != len(values or []) or len(names) > _MOST:
+        raise InputError(f"a chart needs one label for each value, and {_MOST} of them at most.")
+    low, high = ends
+    rows = [
+        {"key": name, "order": i, "value": (values or [])[i]}
+        | ({} if low is None or high is None else {"low": low[i], "high": high[i]})
+        for i, name in enumerate(_labels((name,) for name in names))
+    ]
+    sure = f"{percent(estimate.confidence)} intervals, {estimate.covers}"
+    return _dots(rows, title={"text": printable(title or "estimate"), "subtitle": sure}, x=axis)
+
+
+def to_svg(chart: alt.TopLevelMixin) -> str:
+    """Render any Altair chart as SVG text: no browser, no network, colors that suit any paper."""
+    import json
+
+    import vl_convert as vlc
+
+    spec = json.loads(chart.to_json(validate=True))
+    spec["config"] = {
+        **_theme(),
+        **{k: v for k, v in spec.get("config", {}).items() if k != "view"},
+    }
+    return str(vlc.vegalite_to_svg(spec))
+
+
+def _theme() -> dict[str, Any]:
+    # `currentColor` is that of the text around the picture: dark on light paper, light on dark.
+    text = {"labelColor": "currentColor", "titleColor": "currentColor"}
+    font = "Helvetica, Arial, sans-serif"
+    return {
+        "background": "transparent",
+        "font": font,
+        "view": {"stroke": None},
+        "title": {
+            "color": "currentColor",
+            "subtitleColor": "currentColor",
+            "subtitleFontSize": 11,
+            "fontSize": 14,
+            "fontWeight": 600,
+            "anchor": "start",
+            "offset": 14,
+            "subtitlePadding": 4,
+        },
+        "axis": {
+            **text,
+            "domain": False,
+            "ticks": False,
+            "grid": True,
+            "gridColor": "currentColor",
+            "gridOpacity": 0.12,
+            "labelFontSize": 12,
+            "labelPadding": 8,
+            "tickCount": 6,
+            "labelLimit": 260,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "titlePadding": 10,
+        },
+        "legend": {**text, "title": None, "orient": "top", "labelFontSize": 12, "symbolSize": 90},
+    }
+
+
+def _rows(measure: Measure, keys: list[Any]) -> list[dict[str, Any]]:
+    rows = []
+    for i, key in enumerate(keys):
+        row = {"key": key, "order": i, "value": approximate(measure.values[i])}
+        if measure.low is not None and measure.high is not None:
+            row |= {"low": approximate(measure.low[i]), "high": approximate(measure.high[i])}
+        rows.append(row)
+    return rows
+
+
+def _bars(rows: list[dict[str, Any]], *, title: Title, x: str, y: str) -> alt.LayerChart:
+    import altair as alt
+
+    layers = _points(rows, x=x, y=y, zero=True)
+    base = alt.Chart(alt.InlineData(values=rows))
+    bar = base.mark_bar(color=ACCENT, opacity=0.28, height={"band": 0.62}).encode(
+        x=alt.X("value:Q", title=x), y=_keys(y)
+    )
+    return _layered([bar, *layers], title=title, height={"step": _ROW})
+
+
+def _dots(rows: list[dict[str, Any]], *, title: Title, x: str) -> alt.LayerChart:
+    return _layered(_points(rows, x=x, y=None, zero=False), title=title, height={"step": _ROW})
+
+
+def _points(rows: list[dict[str, Any]], *, x: str, y: str | None, zero: bool) -> list[Any]:
+    import altair as alt
+
+    base = alt.Chart(alt.InlineData(values=rows))
+    position = alt.X("value:Q", title=x, scale=alt.Scale(zero=zero, nice=True))
+    point = base.mark_point(color=ACCENT, filled=True, opacity=1, size=46).encode(
+        x=position, y=_keys(y)
+    )
+    if not rows or "low" not in rows[0]:
+        return [point]
+    interval = base.mark_rule(color=ACCENT, opacity=0.5, strokeWidth=8, strokeCap="round").encode(
+        x=alt.X("low:Q", title=x, scale=alt.Scale(zero=zero, nice=True)), x2="high:Q", y=_keys(y)
+    )
+    return [interval, point]
+
+
+def _line(rows: list[dict[str, Any]], *, title: Title, x: str, y: str) -> alt.LayerChart:
+    import altair as alt
+
+    base = alt.Chart(alt.InlineData(values=rows))
+    across = alt.X("key:Q", title=x, scale=alt.Scale(zero=False, nice=False))
+    line = base.mark_line(color=ACCENT, strokeWidth=1.5).encode(
+        x=across, y=alt.Y("value:Q", title=y)
+    )
+    layers = [line]
+    if rows and "low" in rows[0]:
+        band = base.mark_area(color=ACCENT, opacity=0.28).encode(
+            x=across, y=alt.Y("low:Q", title=y), y2="high:Q"
+        )
+        layers.insert(0, band)
+    return _layered(layers, title=title, height=260)
+
+
+def _keys(title: str | None) -> alt.Y:
+    import altair as alt
+
+    order = alt.EncodingSortField(field="order", op="min")
+    return alt.Y("key:N", title=title, sort=order, axis=alt.Axis(grid=False))
+
+
+def _layered(layers: list[Any], *, title: Title, height: int | dict[str, int]) -> alt.LayerChart:
+    return _chart_class()(layer=layers, width=520, height=height, title=title)
+
+
+@cache
+def _chart_class() -> type[alt.LayerChart]:
+    import altair as alt
+
+    class ReleaseChart(alt.LayerChart):
+        """An Altair chart that can also be rendered without a browser."""
+
+        def to_svg(self) -> str:
+            """Render as SVG text."""
+            return to_svg(self)
+
+    return ReleaseChart
+
+
+def _labels(keys: Iterable[tuple[Any, ...]]) -> list[str]:
+    """Write the keys as labels; those that look alike get a number, or they would share a row."""
+    labels: list[str] = []
+    seen: dict[str, int] = {}
+    for key in keys:
+        label = _label(key)
+        seen[label] = seen.get(label, 0) + 1
+        labels.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+    return labels
+
+
+def _label(key: tuple[Any, ...]) -> str:
+    parts = (
+        "(none)" if k is None else plain(k) if type(k) in {int, float, Fraction} else printable(k)
+        for k in key
+    )
+    text = " · ".join(parts)
+    return text if len(text) <= _LABEL else text[: _LABEL - 1] + "…"
+
+
+def _is_integer(values: tuple[Any, ...]) -> bool:
+    return all(type(v) is int for v in values)

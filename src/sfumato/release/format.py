@@ -1,0 +1,92 @@
+"""Numbers and text as people read them. Views only: nothing here is computed with again."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from sys import float_info
+from unicodedata import category
+
+_PLACES = 6  # decimals up to which a rational is written out exactly
+_JOINERS = "\u200c\u200d"  # part of words in some scripts, and of emoji; harmless
+
+
+def plain(number: object) -> str:
+    """Write a number: exact where it has few decimals, else to six significant digits.
+
+    Example:
+        >>> plain(1234567), plain(Fraction(2469, 2)), plain(Fraction(1, 3))
+        ('1234567', '1234.5', '0.333333')
+    """
+    return _written(number, "")
+
+
+def grouped(number: object) -> str:
+    """Write a number with commas between thousands.
+
+    Example:
+        >>> grouped(1234567), grouped(Fraction(24690001, 20))
+        ('1,234,567', '1,234,500.05')
+    """
+    return _written(number, ",")
+
+
+def percent(share: Fraction) -> str:
+    """Write a share as a percentage.
+
+    Example:
+        >>> percent(Fraction(19, 20)), percent(Fraction(999, 1000))
+        ('95 %', '99.9 %')
+    """
+    return f"{plain(share * 100)} %"
+
+
+def rounded_up(number: Fraction, places: int = 2) -> str:
+    """Write a cost, rounded up: it is never understated.
+
+    Example:
+        >>> rounded_up(Fraction(1, 3)), rounded_up(Fraction(5))
+        ('0.34', '5.00')
+    """
+    steps = -(-number * 10**places // 1)  # up
+    whole, rest = divmod(int(steps), 10**places)
+    return f"{whole:,}.{rest:0{places}}"
+
+
+def printable(text: object) -> str:
+    r"""Replace what would steer a terminal or a page (escapes, line breaks, bidi marks) by a mark.
+
+    Example:
+        >>> printable("a\x1b[31mb")
+        'a�[31mb'
+    """
+    return "".join(map(_safe, str(text)))
+
+
+def approximate(number: int | Fraction | float) -> float:
+    """Return the nearest float, or the largest one there is."""
+    try:
+        return float(number)
+    except OverflowError:
+        return float_info.max if number > 0 else -float_info.max
+
+
+def _safe(character: str) -> str:
+    harmless = character.isprintable() or character in _JOINERS or category(character) == "Zs"
+    return character if harmless else "\N{REPLACEMENT CHARACTER}"
+
+
+def _written(number: object, separator: str) -> str:
+    if isinstance(number, int):
+        return f"{number:{separator}}"
+    if isinstance(number, Fraction):
+        scaled = number * 10**_PLACES
+        if scaled.denominator == 1:
+            whole, rest = divmod(abs(scaled.numerator), 10**_PLACES)
+            decimals = f"{rest:0{_PLACES}}".rstrip("0")
+            sign = "-" if number < 0 else ""
+            return f"{sign}{whole:{separator}}{'.' if decimals else ''}{decimals}"
+        number = approximate(number)
+    if isinstance(number, float):
+        # Six significant digits, but never fewer than the whole part has.
+        return f"{number:{separator}.0f}" if 10**6 <= abs(number) < 10**15 else f"{number:.6g}"
+    return printable(number)

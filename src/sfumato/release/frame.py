@@ -1,0 +1,128 @@
+"""Table views of a release: Arrow, pandas, Polars, Parquet, and text for the console."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.errors import MissingExtra
+from sfumato.release.format import approximate, percent, plain, printable
+from sfumato.release.measure import fits, view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import ModuleType
+
+    import pandas
+    import polars
+    import pyarrow
+
+    from sfumato.release.release import Release
+
+ROWS = 20  # of a release that `repr` shows
+_METADATA = b"sfumato.release"
+
+
+def to_arrow(release: Release) -> pyarrow.Table:
+    """Build the Arrow table; its schema metadata holds the release itself."""
+    import pyarrow as pa
+
+    arrays = [_key_array(values) for _, values in release.keys]
+    for measure in release.measures:
+        arrays += [pa.array(view(cells, kind)) for _, cells, kind in measure.columns()]
+    metadata = {_METADATA: release.to_json().encode("ascii")}
+    return pa.table(arrays, names=list(release.columns)).replace_schema_metadata(metadata)
+
+
+def to_pandas(release: Release) -> pandas.DataFrame:
+    """Build the pandas frame."""
+    _need("pandas")
+    return to_arrow(release).to_pandas()
+
+
+def to_polars(release: Release) -> polars.DataFrame:
+    """Build the Polars frame."""
+    polars = _need("polars")
+    return polars.from_arrow(to_arrow(release))  # type: ignore[no-any-return]
+
+
+def to_parquet(release: Release, path: str | Path) -> None:
+    """Write the Arrow table, metadata included."""
+    from pyarrow import parquet
+
+    parquet.write_table(to_arrow(release), str(path))
+
+
+def to_text(release: Release) -> str:
+    """Write the table for a console: at most 20 rows, then what the intervals cover."""
+    if not release.keys:
+        lines = [f"{printable(name)} = {release[name]!r}" for name in release]
+    else:
+        lines = list(_lines(release))
+    more = len(release) - ROWS
+    if more > 0:
+        lines.append(f"… and {more} more row{'s' if more > 1 else ''}")
+    lines.append(footer(release))
+    return "\n".join(lines)
+
+
+def footer(release: Release) -> str:
+    """Say what the intervals cover and whether anything was charged."""
+    covers = "; ".join(dict.fromkeys(m.covers for m in release.measures if m.has_interval))
+    sure = (
+        f"intervals at {percent(release.confidence)} each ({covers})" if covers else "no interval"
+    )
+    if release.receipt is None:
+        charged = "nothing was charged: no ledger"
+    else:
+        charged = (
+            f"receipt {printable(release.receipt)}{'' if release.durable else ', not durable'}"
+        )
+    return f"{sure}; {charged}"
+
+
+def rows(release: Release, limit: int | None = None) -> Iterator[list[Any]]:
+    """Yield rows of exact cells, in the order of the columns."""
+    columns = [values[:limit] for _, values in release.keys]
+    columns += [cells[:limit] for m in release.measures for _, cells, _ in m.columns()]
+    yield from (list(row) for row in zip(*columns, strict=True))
+
+
+def _lines(release: Release) -> Iterator[str]:
+    keys = len(release.keys)
+    table = [[printable(name) for name in release.columns]]
+    table += [[_cell(cell) for cell in row] for row in rows(release, ROWS)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = (
+            text.ljust(width) if i < keys else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def _cell(value: object) -> str:
+    return plain(value) if type(value) in {int, Fraction} else printable(value)
+
+
+def _key_array(values: tuple[Any, ...]) -> pyarrow.Array:
+    import pyarrow as pa
+
+    if any(isinstance(v, Fraction) or (type(v) is int and not fits(v)) for v in values):
+        return pa.array([None if v is None else approximate(v) for v in values], pa.float64())
+    if all(v is None for v in values):  # also a release without rows
+        return pa.array(values, pa.string())
+    return pa.array(values)
+
+
+def _need(package: str) -> ModuleType:
+    from importlib import import_module
+
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingExtra(
+            f"this view needs {package}, which is not installed. "
+            f"Run: pip install 'sfumato[{package}]', or use to_arrow()."
+        ) from None

@@ -1,0 +1,265 @@
+"""The noisy answer: public, serialisable, and complete without the data it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.codec import canonical, decode, digest, encode
+from sfumato.core.errors import CodecError, InputError, LossError, NeighborsError, UnknownName
+from sfumato.core.loss import Loss
+from sfumato.core.number import Exactable, open_unit
+from sfumato.release import frame
+from sfumato.release.estimate import Estimate
+from sfumato.release.key import KeyColumn, index_columns, key_columns
+from sfumato.release.measure import Measure, cells, check_name, is_unicode, view
+from sfumato.release.version import version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    import altair
+    import pandas
+    import polars
+    import pyarrow
+
+    from sfumato.core.unit import Neighbors, Unit
+    from sfumato.release.card import Card
+    from sfumato.release.error import Error
+
+
+@canonical
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Release:
+    """A noisy answer with its intervals, its price and its origin. Nothing in it is exact data.
+
+    Equal releases have equal bytes: `to_json` is canonical, and `from_json` reads it
+    back to the last bit. Floats appear only in views (tables, arrays, charts).
+
+    Attributes:
+        keys: key columns as (name, values); empty when the answer is one number.
+        measures: what was measured, in the order asked; all of the same length as the keys.
+        confidence: the probability with which each single interval holds.
+        cost: the privacy loss.
+        unit: the unit that is protected; None in the laboratory, where nobody declares one.
+        notes: static sentences, such as "values above 200 count as 200".
+        receipt: the ledger entry that paid for it; None in the laboratory.
+        durable: whether the charge was written to a ledger that survives the process.
+        version: the version of sfumato that made it.
+    """
+
+    keys: tuple[KeyColumn, ...]
+    measures: tuple[Measure, ...]
+    confidence: Fraction
+    cost: Loss
+    unit: Unit | None = None
+    notes: tuple[str, ...] = ()
+    receipt: str | None = None
+    durable: bool = False
+    version: str = ""
+
+    def __post_init__(self) -> None:
+        """Check that the parts belong together."""
+        object.__setattr__(self, "keys", key_columns(self.keys))
+        object.__setattr__(self, "measures", tuple(self.measures))
+        object.__setattr__(self, "confidence", open_unit(self.confidence, "confidence"))
+        object.__setattr__(self, "notes", tuple(self.notes))
+        object.__setattr__(self, "version", self.version or version())
+        if not isinstance(self.cost, Loss):
+            raise LossError(
+                "a release needs its cost. Pass what mechanism.loss(sensitivity) returns."
+            )
+        if self.unit is not None and self.unit.neighbors is not self.cost.neighbors:
+            raise NeighborsError("unit and cost of a release state different neighbor relations.")
+        texts = (*self.notes, self.version, *([] if self.receipt is None else [self.receipt]))
+        if not all(isinstance(text, str) and is_unicode(text) for text in texts):
+            raise InputError("notes, receipt and version of a release are text.")
+        if self.durable and self.receipt is None:
+            raise InputError(
+                "a release is durable only with the receipt of a ledger. Pass receipt=."
+            )
+        self._check_shape()
+
+    def _check_shape(self) -> None:
+        lengths = {len(values) for _, values in self.keys} | {len(m) for m in self.measures}
+        if not self.measures or len(lengths) != 1 or (not self.keys and lengths != {1}):
+            raise InputError(
+                "the columns of a release do not fit together: it needs at least one measure, all "
+                "columns of one length, and keys unless the answer is a single number."
+            )
+        names = self.columns
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(
+                f"two columns of this release would be called {twice!r}. Name the measure "
+                f"otherwise: a measure n also takes the names n_low and n_high."
+            )
+
+    @classmethod
+    def of(  # noqa: PLR0913 (every part of a release is named by its keyword)
+        cls,
+        *,
+        values: object,
+        error: Error | None,
+        cost: Loss,
+        mechanism: str,
+        name: str = "value",
+        keys: Mapping[str, Iterable[Any]] | None = None,
+        confidence: Exactable = Fraction(95, 100),
+        scale: Exactable | None = None,
+        notes: Iterable[str] = (),
+        unit: Unit | None = None,
+    ) -> Release:
+        """Build the release of one measure; mechanisms call it in the laboratory.
+
+        Args:
+            values: the noisy value, or an array of them; exact numbers.
+            error: the law of the error, which gives the intervals; None where there is none.
+            cost: the privacy loss.
+            mechanism: the mechanism's `repr`.
+            name: what was measured.
+            keys: names of the cells, as {column: values}; positions if not given.
+            confidence: the probability with which each interval holds.
+            scale: the noise scale, where it does not depend on the data.
+            notes: static sentences about the answer.
+            unit: the protected unit, where one is declared.
+        """
+        sure = open_unit(confidence, "confidence")
+        check_name(name, "a measure")
+        measure = Measure.of(name, values, error, confidence=sure, mechanism=mechanism, scale=scale)
+        named = index_columns(cells(values).shape) if keys is None else key_columns(keys)
+        return cls(named, (measure,), sure, cost, unit=unit, notes=tuple(notes))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of the table views, in order."""
+        measured = (name for m in self.measures for name, _, _ in m.columns())
+        return (*(name for name, _ in self.keys), *measured)
+
+    @property
+    def neighbors(self) -> Neighbors:
+        """The neighbor relation under which the cost holds."""
+        return self.cost.neighbors
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the canonical bytes, in hex."""
+        return digest(self)
+
+    def measure(self, name: str) -> Measure:
+        """Return one measure by its name.
+
+        Raises:
+            UnknownName: there is none of that name; the message lists those that exist.
+        """
+        for measure in self.measures:
+            if measure.name == name:
+                return measure
+        raise UnknownName(
+            f"no measure {name!r}; there are: {', '.join(m.name for m in self.measures)}"
+        )
+
+    def __getitem__(self, name: str) -> Estimate:
+        """Return one measure as an `Estimate`: exact numbers if scalar, else arrays."""
+        m = self.measure(name)
+        ends: list[Any] = [m.values, m.low, m.high]
+        for i, end in enumerate(ends):
+            if end is not None:
+                ends[i] = view(end, m.kind or "rational") if self.keys else end[0]
+        value, low, high = ends
+        return Estimate(value, low, high, self.confidence, m.covers, m.margin)
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.measures[0])
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the measures."""
+        return (m.name for m in self.measures)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by canonical bytes."""
+        return encode(self) == encode(other) if isinstance(other, Release) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Hash by content."""
+        return hash(encode(self))
+
+    def to_json(self) -> str:
+        """Write the canonical text, which `from_json` reads back exactly."""
+        return encode(self).decode("ascii")
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Release:
+        """Read what `to_json` wrote.
+
+        Raises:
+            CodecError: the text was cut, edited, or is something else.
+        """
+        try:
+            data = text.encode("ascii") if isinstance(text, str) else text
+        except UnicodeEncodeError:
+            raise CodecError("the canonical text of a release is ASCII; this was edited.") from None
+        value = decode(data)
+        if not isinstance(value, cls):
+            raise CodecError(f"this is a {type(value).__name__}, not a Release.")
+        return value
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return an Arrow table: the keys, then each measure as n, n_low, n_high."""
+        return frame.to_arrow(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a pandas frame: the keys, then each measure as n, n_low, n_high."""
+        return frame.to_pandas(self)
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return a Polars frame: the keys, then each measure as n, n_low, n_high."""
+        return frame.to_polars(self)
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write a Parquet file of the table; the release itself travels in its metadata."""
+        frame.to_parquet(self, path)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return one self-contained HTML page, and write it if `path` is given."""
+        from sfumato.release.report import report
+
+        page = report(self)
+        return page.html() if path is None else page.save(path)
+
+    def card(
+        self,
+        *,
+        epsilon: Exactable | None = None,
+        delta: Exactable | None = None,
+        rho: Exactable | None = None,
+    ) -> Card:
+        """Return what a data-protection officer asks; numbers come from `sfumato.accounting`.
+
+        Args:
+            epsilon: ε as computed for this release's cost, if it was.
+            delta: the δ at which it was computed.
+            rho: ρ as computed for this release's cost, if it was.
+        """
+        from sfumato.release.card import Card
+
+        return Card.of(self, epsilon=epsilon, delta=delta, rho=rho)
+
+    def chart(self, measure: str | None = None) -> altair.LayerChart:
+        """Return an Altair chart of one measure (the first, unless named) with its intervals."""
+        from sfumato.release.chart import chart
+
+        return chart(self, measure)
+
+    def __repr__(self) -> str:
+        """Show a small table, at most 20 rows."""
+        return frame.to_text(self)
+
+    def _repr_html_(self) -> str:
+        """Show a small table in a notebook."""
+        from sfumato.release.report import fragment
+
+        return fragment(self)

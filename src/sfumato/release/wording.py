@@ -1,0 +1,73 @@
+"""Privacy losses in plain words: what happened, without computing what it amounts to."""
+
+from __future__ import annotations
+
+from sfumato.core.loss import (
+    Approximate,
+    BoundedRange,
+    Composed,
+    Concentrated,
+    GaussianShift,
+    LaplaceShift,
+    Loss,
+    Pure,
+    Worst,
+)
+from sfumato.core.number import show
+
+
+def describe(loss: Loss) -> list[str]:
+    """Say in words what happened, one sentence for each part of the loss.
+
+    Example:
+        >>> describe(LaplaceShift(2, 1, 1))[0][:44]
+        'discrete Laplace noise of scale 2, where one'
+    """
+    if isinstance(loss, Composed):
+        if not loss.parts:
+            return ["nothing was given away"]
+        return [
+            said if times == 1 else f"{times} times: {said}"
+            for part, times in loss.parts
+            for said in describe(part)
+        ]
+    if isinstance(loss, Worst):
+        parts = "; ".join(
+            f"{times} × ({' and '.join(describe(part))})" for part, times in loss.parts
+        )
+        return [f"separate parts of the data, {loss.touched} at most for one unit: {parts}"]
+    return [_one(loss)]
+
+
+def _one(loss: Loss) -> str:
+    match loss:
+        case Pure():
+            return f"ε = {show(loss.epsilon)} (pure differential privacy)"
+        case Approximate():
+            return (
+                f"ε = {show(loss.epsilon)} and δ = {show(loss.delta)} "
+                f"(approximate differential privacy)"
+            )
+        case Concentrated():
+            return f"ρ = {show(loss.rho)} (zero-concentrated differential privacy)"
+        case BoundedRange():
+            return (
+                f"a choice by the exponential mechanism whose log-likelihood ratios span at most "
+                f"{show(loss.epsilon)} (bounded range)"
+            )
+        case LaplaceShift():
+            return (
+                f"discrete Laplace noise of scale {show(loss.scale)}, where one unit moves all "
+                f"cells together by at most {show(loss.l1)}, one cell by at most {show(loss.linf)}"
+            )
+        case GaussianShift():
+            cells = (
+                "only one cell, with a squared shift"
+                if loss.scalar
+                else "the cells by a squared length"
+            )
+            return (
+                f"discrete Gaussian noise of σ = {show(loss.sigma)}, where one unit moves {cells} "
+                f"of at most {show(loss.l2_squared)}"
+            )
+    return repr(loss)

@@ -1,0 +1,71 @@
+"""What an algorithm may hold: a budgeted handle on data, never data."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeVar, overload
+
+from sfumato.core.budget import Budget
+from sfumato.core.loss import Loss
+from sfumato.core.schema import Schema
+from sfumato.core.sensitivity import Sensitivity
+from sfumato.core.unit import Unit
+from sfumato.mechanisms.mechanism import Mechanism
+from sfumato.noise.rng import Rng
+from sfumato.relation.query import Query
+from sfumato.release.estimate import Estimate
+from sfumato.release.release import Release
+
+Out = TypeVar("Out")
+
+
+class Stream(Protocol):
+    """An open interaction, charged once: a counter, a sparse vector."""
+
+    def push(self, value: Any) -> Estimate:
+        """Feed one item or one question and return the answer."""
+
+
+class Continual(Protocol):
+    """A mechanism with state: it answers again and again for one charge."""
+
+    def loss(self, sensitivity: Sensitivity) -> Loss:
+        """Return what the whole interaction gives away."""
+
+    def start(self, rng: Rng) -> Stream:
+        """Begin an interaction."""
+
+
+class Curator(Protocol):
+    """Measures private data within a budget; tables and the laboratory implement it."""
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts about the data."""
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+
+    @property
+    def remaining(self) -> Budget:
+        """What may still be spent."""
+
+    @overload
+    def measure(self, query: Query, mechanism: Mechanism[Out]) -> Release: ...
+
+    @overload
+    def measure(self, query: Sequence[tuple[Query, Mechanism[Any]]]) -> Sequence[Release]: ...
+
+    def measure(self, query: Any, mechanism: Any = None) -> Any:
+        """Charge, read, draw and return; a batch in one scan and with one charge."""
+
+    def scope(self, budget: Budget) -> AbstractContextManager[Curator]:
+        """Set part of the budget aside; what is not spent inside returns."""
+
+    def partition(self, column: str, keys: Sequence[Hashable]) -> Mapping[Hashable, Curator]:
+        """Split by a column into parts that one unit cannot share: they cost as their worst."""
+
+    def open(self, query: Query, mechanism: Continual) -> Stream:
+        """Open a continual interaction, charged once."""

@@ -1,0 +1,135 @@
+"""Hypothesis strategies for the values of sfumato; needs the extra ``testing``.
+
+>>> from hypothesis import given
+>>> from sfumato.testing import strategies
+>>> @given(strategies.losses())
+... def test_composition_is_never_cheaper(loss): ...
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import strategies as st
+
+from sfumato import mechanisms
+from sfumato.core.budget import Budget
+from sfumato.core.loss import (
+    Approximate,
+    BoundedRange,
+    Composed,
+    Concentrated,
+    GaussianShift,
+    LaplaceShift,
+    Loss,
+    Pure,
+)
+from sfumato.core.sensitivity import Sensitivity
+from sfumato.core.unit import Neighbors, Unit
+
+NAMES = st.text(min_size=1, max_size=8).filter(lambda text: text.isprintable())
+
+
+def numbers(low: str = "1/1000", high: str = "1000") -> st.SearchStrategy[Fraction]:
+    """Exact positive numbers in a range, with denominators up to 1000."""
+    return st.fractions(Fraction(low), Fraction(high), max_denominator=1000)
+
+
+def deltas() -> st.SearchStrategy[Fraction]:
+    """Failure probabilities from 10^-12 to 10^-2."""
+    return st.integers(2, 12).map(lambda digits: Fraction(1, 10**digits))
+
+
+def neighbors() -> st.SearchStrategy[Neighbors]:
+    """Both neighbor relations."""
+    return st.sampled_from(Neighbors)
+
+
+@st.composite
+def units(draw: st.DrawFn) -> Unit:
+    """Every kind of privacy unit."""
+    relation: Any = draw(neighbors())
+    caps = st.integers(1, 1000)
+    match draw(st.sampled_from(["row", "rows", "by rows", "by groups"])):
+        case "row":
+            return Unit.row(relation)
+        case "rows":
+            return Unit.rows(draw(caps), relation)
+        case "by rows":
+            return Unit.by(draw(NAMES), max_rows=draw(caps), neighbors=relation)
+    return Unit.by(
+        draw(NAMES), max_groups=draw(caps), max_rows_per_group=draw(caps), neighbors=relation
+    )
+
+
+@st.composite
+def budgets(draw: st.DrawFn) -> Budget:
+    """Pure, approximate and concentrated limits."""
+    limit = draw(numbers())
+    match draw(st.sampled_from(["epsilon", "delta", "rho"])):
+        case "epsilon":
+            return Budget(limit)
+        case "delta":
+            return Budget(limit, draw(deltas()))
+    return Budget(rho=limit)
+
+
+@st.composite
+def sensitivities(draw: st.DrawFn, relation: Neighbors | None = None) -> Sensitivity:
+    """Sensitivities of integer answers, every norm known."""
+    held: Neighbors = draw(neighbors()) if relation is None else relation
+    return Sensitivity(l0=draw(st.integers(1, 5)), linf=draw(st.integers(1, 50)), neighbors=held)
+
+
+@st.composite
+def losses(draw: st.DrawFn, relation: Neighbors | None = None) -> Loss:
+    """Losses of every class, alone and composed, under one neighbor relation."""
+    held = {"neighbors": relation or draw(neighbors())}
+    whole = st.integers(1, 20).map(Fraction)
+
+    def one() -> Loss:
+        match draw(st.integers(0, 5)):
+            case 0:
+                return Pure(draw(numbers(high="10")), **held)
+            case 1:
+                return Approximate(draw(numbers(high="10")), draw(deltas()), **held)
+            case 2:
+                return Concentrated(draw(numbers(high="10")), **held)
+            case 3:
+                return BoundedRange(draw(numbers(high="10")), **held)
+            case 4:
+                linf = draw(whole)
+                return LaplaceShift(draw(numbers("1/2")), linf * draw(whole), linf, **held)
+        shift = draw(whole)
+        return GaussianShift(draw(numbers("1/2")), shift**2, draw(st.booleans()), **held)
+
+    parts = [one() for _ in range(draw(st.integers(1, 3)))]
+    return Composed.of(parts, times=draw(st.integers(1, 4)))
+
+
+def integer_mechanisms() -> st.SearchStrategy[Any]:
+    """Mechanisms that add noise to whole numbers."""
+    return st.one_of(
+        numbers("1/4").map(mechanisms.DiscreteLaplace),
+        numbers("1/4").map(mechanisms.DiscreteGaussian),
+    )
+
+
+def all_mechanisms() -> st.SearchStrategy[Any]:
+    """Mechanisms of every kind that is registered."""
+    rates = numbers("1/100", "10")
+    return st.one_of(
+        integer_mechanisms(),
+        st.builds(mechanisms.GridLaplace, numbers("1", "100"), numbers("1/10", "1")),
+        st.builds(mechanisms.Exponential, st.just(("a", "b", "c")), rates),
+        st.builds(
+            mechanisms.Quantile,
+            st.fractions(Fraction(1, 10), Fraction(9, 10), max_denominator=10),
+            st.just(0),
+            st.integers(1, 100),
+            st.just(1),
+            rates,
+        ),
+        rates.map(mechanisms.RandomizedResponse),
+    )

@@ -1,0 +1,182 @@
+"""The command line as people meet it."""
+
+import os
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import sfumato
+from sfumato.cli import main
+from sfumato.cli.demo import CODE
+from sfumato.cli.story import tell
+from sfumato.cli.survey import DISTRICTS, OLDEST, YOUNGEST, Survey
+from sfumato.core.errors import BudgetExceeded
+from sfumato.core.sensitivity import Sensitivity
+
+SOURCE = Path(sfumato.__file__).parents[1]
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, list(map(str, arguments)))
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """Run the demonstration once; return the result and the page."""
+    page = tmp_path_factory.mktemp("demo") / "kale.html"
+    result = run("demo", "--out", page, "--people", 5000)
+    assert result.exit_code == 0, result.output
+    return result, page
+
+
+def test_version_is_that_of_the_package():
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.stdout.split()[-1] == sfumato.__version__
+
+
+@pytest.mark.parametrize("ask", ["--help", "-h"])
+def test_help_lists_the_commands(ask):
+    result = run(ask)
+    assert result.exit_code == 0
+    assert "demo" in result.stdout
+
+
+def test_demo_tells_the_story_in_a_screen_or_two(demo):
+    result, page = demo
+    lines = result.stdout.splitlines()
+    assert 35 <= len(lines) <= 60
+    assert lines[-1].endswith(str(page))
+    assert all(line == line.rstrip() for line in lines)
+    for part in ("5,000 people, all made up", "Nicole", "University", "median age", "coin"):
+        assert part in result.stdout
+
+
+def test_demo_page_is_complete_and_fetches_nothing(demo):
+    html = demo[1].read_text(encoding="utf-8")
+    assert html.count("<svg") == 4
+    assert html.count("<section>") == html.count("</section>") == 8
+    for part in ("Who likes kale?", "Nobody in it is real", "Lakeside", "no ledger"):
+        assert part in html
+    assert "<script" not in html
+    assert set(re.findall(r"https?://[^\s\"'<]+", html)) <= {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xlink",
+    }
+
+
+def test_demo_page_shows_the_numbers_of_the_console(demo):
+    result, page = demo
+    html = page.read_text(encoding="utf-8")
+    row = r"^  (?:Monday|Tuesday|University) +([\d,]+) +[\d,]+ to"
+    released = re.findall(row, result.stdout, re.MULTILINE)
+    assert len(released) == 3
+    assert all(f">{number}<" in html for number in released)
+
+
+@pytest.mark.parametrize("people", [100, 100_000])
+def test_demo_works_for_few_and_for_many(people, tmp_path):
+    result = run("demo", "--out", tmp_path / "page.html", "--people", people)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "page.html").stat().st_size > 20_000
+
+
+@pytest.mark.parametrize("people", ["99", "1000001", "many"])
+def test_demo_refuses_a_survey_it_cannot_make(people, tmp_path):
+    result = run("demo", "--out", tmp_path / "page.html", "--people", people)
+    assert result.exit_code == 2
+    assert "--people" in result.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("where", [".", "no/such/folder/page.html"])
+def test_demo_says_when_the_page_cannot_be_written(where, tmp_path):
+    result = run("demo", "--out", tmp_path / where, "--people", 100)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: cannot write ")
+    assert "--out" in result.stderr
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+
+
+def test_error_of_sfumato_becomes_one_line(monkeypatch):
+    def refuse(*_):
+        raise BudgetExceeded("this costs too much. Ask for less.")
+
+    monkeypatch.setattr("sfumato.cli.demo.run", refuse)
+    result = run("demo")
+    assert result.exit_code == 2
+    assert result.stderr == "error: this costs too much. Ask for less. [E401]\n"
+    assert result.stdout == ""
+
+
+def test_command_starts_without_heavy_libraries():
+    code = (
+        "import sys; from sfumato.cli import main; "
+        "heavy = {'altair', 'pandas', 'polars', 'pyarrow', 'rich', 'scipy', 'vl_convert'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_survey_is_the_same_for_everyone():
+    survey = Survey.of(1000)
+    assert survey.age[:5].tolist() == [34, 62, 49, 91, 27]
+    assert survey.district[:5].tolist() == [1, 4, 1, 3, 5]
+    assert int(survey.likes_kale.sum()) == 295
+
+
+def test_larger_survey_begins_with_the_same_people():
+    small, large = Survey.of(200), Survey.of(5000)
+    for column in ("age", "district", "likes_kale"):
+        assert np.array_equal(getattr(small, column)[:-1], getattr(large, column)[:199])
+        assert getattr(small, column)[-1] == getattr(large, column)[-1]
+
+
+def test_survey_looks_like_a_town():
+    survey = Survey.of(100_000)
+    assert (survey.age.min(), survey.age.max()) == (YOUNGEST, OLDEST)
+    assert 0.25 < survey.likes_kale.mean() < 0.35
+    assert np.bincount(survey.district, minlength=len(DISTRICTS)).min() > 10_000
+    assert survey.likes_by_district().sum() == survey.likes_kale.sum()
+
+
+def test_code_on_the_page_runs():
+    names = {"likes_kale": Survey.of(100).likes_kale}
+    exec(CODE, names)  # noqa: S102 (it is what the page tells people to type)
+    assert names["answer"].columns == ("likes kale", "likes kale_low", "likes kale_high")
+
+
+def test_story_counts_nicole_on_tuesday_only():
+    made_up = Survey.of(100)
+    likes = np.arange(100) >= 90
+    story = tell(Survey(made_up.district, made_up.age, likes), Sensitivity(l0=1, linf=1))
+    assert (story.true_monday, story.true_tuesday) == (9, 10)
+
+
+def test_story_is_close_to_the_truth_and_priced():
+    one = Sensitivity(l0=1, linf=1)
+    survey = Survey.of(5000)
+    story, again = tell(survey, one), tell(survey, one)
+    counts = story.districts["likes kale"]
+    # Noise of scale 2 passes 80 with probability below 1e-17.
+    assert np.abs(counts.value - story.true_districts).max() < 80
+    assert sum(story.true_districts) == story.true_tuesday == story.true_monday
+    assert story.spent == 4 * Fraction(1, 2)
+    assert all(composed <= added for _, added, composed in story.later)
+    assert story.later[-1][2] < story.later[-1][1] / 2
+    assert story.true_age == int(np.sort(survey.age)[2499])
+    assert abs(story.coin.value - story.true_tuesday / 5000) < 0.15
+    # Fresh noise: two runs agree in all eight counts about once in ten million.
+    noisy = [(s.monday, s.tuesday, s.districts) for s in (story, again)]
+    assert noisy[0] != noisy[1]

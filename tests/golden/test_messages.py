@@ -1,0 +1,177 @@
+"""The exact text of refusals: people meet it, search for it, and act on it.
+
+``messages.txt`` holds one line a case. When a change is meant, write the file anew and read the
+difference: ``SFUMATO_REWRITE_GOLDEN=1 pytest tests/golden/test_messages.py``.
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+import sfumato as sf
+from sfumato.accounting import Sums, charge, spend
+from sfumato.core import codec
+from sfumato.core.errors import SfumatoError
+from sfumato.core.loss import Composed, Concentrated, GaussianShift, LaplaceShift, Pure, Worst
+from sfumato.noise.rng import SystemRng
+
+PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
+GOLDEN = Path(__file__).with_name("messages.txt")
+REWRITE = "SFUMATO_REWRITE_GOLDEN"
+
+ONE = sf.Sensitivity(l1=1)
+HERS = sf.Sensitivity(l1=1, neighbors="replace")
+mechanisms, accounting = sf.mechanisms, sf.accounting
+
+
+def without_pandas():
+    with patch.dict(sys.modules, {"pandas": None}):
+        mechanisms.DiscreteLaplace(1).release(1, ONE).to_pandas()
+
+
+def without_entropy():
+    with patch("os.urandom", side_effect=OSError):
+        SystemRng().words(1)
+
+
+CASES = {
+    # numbers
+    "number: not a number": lambda: sf.Budget(epsilon="a little"),
+    "number: not finite": lambda: sf.Budget(epsilon=float("nan")),
+    "number: truth value": lambda: sf.Budget(epsilon=True),
+    "number: object": lambda: sf.Budget(epsilon=[1]),
+    "number: too long": lambda: sf.Budget(epsilon="1e-100000"),
+    "number: too many digits": lambda: sf.Budget(epsilon=10**5000),
+    "range: zero": lambda: sf.Budget(epsilon=0),
+    "range: negative": lambda: sf.Sensitivity(l1=-1),
+    "range: delta": lambda: sf.Budget(epsilon=1, delta=1),
+    "range: confidence": lambda: mechanisms.RandomizedResponse(1).estimate([True], confidence=95),
+    "range: noise scale": lambda: mechanisms.DiscreteLaplace(scale="1e-9"),
+    # budgets and costs
+    "cost: none": sf.Budget,
+    "cost: two families": lambda: sf.Budget(epsilon=1, rho=1),
+    "cost: delta beside rho": lambda: sf.Budget(rho=1, delta="1e-6"),
+    "cost: Gaussian without delta": lambda: mechanisms.DiscreteGaussian.calibrate(ONE, epsilon=1),
+    "budget: exceeded": lambda: spend(Sums() + charge(Pure(3)), Pure(2), sf.Budget(epsilon=4)),
+    "budget: exceeded in both views": lambda: spend(
+        Sums() + charge(Concentrated("0.2")), Concentrated("0.1"), sf.Budget(1, "1e-6")
+    ),
+    # units
+    "unit: no column": lambda: sf.Unit.by("", max_rows=3),
+    "unit: no limit": lambda: sf.Unit.by("rider_id"),
+    "unit: cap": lambda: sf.Unit.by("rider_id", max_rows=0),
+    "unit: cap of another kind": lambda: sf.Unit.by("rider_id", max_rows="many"),
+    "unit: rows without number": lambda: sf.Unit.rows("auto"),
+    "unit: relation": lambda: sf.Unit.row(neighbors="bounded"),
+    # columns
+    "column: order": lambda: sf.Integer(120, 0),
+    "column: fraction": lambda: sf.Integer(0, 1.5),
+    "column: not a number": lambda: sf.Real(0, "many", 1),
+    "column: grid": lambda: sf.Real(0, "199.995", step="0.01"),
+    "column: too many steps": lambda: sf.Real(0, 1, step="1e-30"),
+    "column: text for a list": lambda: sf.Category("AB"),
+    "column: values": lambda: sf.Category([1.5]),
+    "column: duplicates": lambda: sf.Category(["A", "A"]),
+    "column: date": lambda: sf.Date("yesterday", "2026-12-31"),
+    "column: time zone": lambda: sf.Timestamp("2026-01-01T00:00Z", "2026-12-31"),
+    "column: span": lambda: sf.Timestamp("2026-01-01", "2026-01-01T23:59:59", step=60),
+    "column: nullable": lambda: sf.Text(nullable="no"),
+    "schema: no column": lambda: sf.Schema(age="integer"),
+    "schema: class": lambda: sf.Schema(age=sf.Integer),
+    "schema: twice": lambda: sf.Schema({"age": sf.Text()}, age=sf.Text()),
+    "schema: no mapping": lambda: sf.Schema(["age"]),
+    "schema: unknown name": lambda: sf.Schema(age=sf.Integer(0, 120), zone=sf.Text())["agee"],
+    # sensitivities
+    "sensitivity: none": lambda: sf.Sensitivity(l0=3),
+    "sensitivity: both l2": lambda: sf.Sensitivity(l2=1, l2_squared=1),
+    "sensitivity: cells": lambda: sf.Sensitivity(l0="1.5", linf=1),
+    "sensitivity: too large": lambda: sf.Sensitivity(linf=2**63),
+    "sensitivity: missing": lambda: mechanisms.DiscreteLaplace(1).loss(sf.Sensitivity(l2=1)),
+    "sensitivity: zero": lambda: mechanisms.DiscreteLaplace.calibrate(
+        sf.Sensitivity(l1=0), epsilon=1
+    ),
+    "sensitivity: answers cannot be hidden": lambda: mechanisms.RandomizedResponse(1).loss(ONE),
+    "sensitivity: half a shift": lambda: LaplaceShift(1, "0.5", 1),
+    "sensitivity: no cell moves": lambda: LaplaceShift(1, 5, 0),
+    # losses
+    "loss: other relation": lambda: Pure(1) + Pure(1, neighbors="replace"),
+    "loss: no loss": lambda: Pure(1) + 1,
+    "loss: times": lambda: Pure(1) * 0.5,
+    "loss: touched": lambda: Worst.of([Pure(1)], touched=0),
+    "loss: scalar": lambda: GaussianShift(1, 1, "no"),
+    "loss: by hand": lambda: Composed(((Pure(1), 1),)),
+    "loss: Gaussian without delta": lambda: accounting.epsilon(Concentrated(1)),
+    "loss: unknown": lambda: accounting.epsilon(sf.Loss()),
+    # data, in the laboratory
+    "data: not whole": lambda: mechanisms.DiscreteLaplace(1)([0.5]),
+    "data: missing": lambda: mechanisms.Quantile("0.5", 0, 1, 1, 1)([float("nan")]),
+    "data: not finite": lambda: mechanisms.GridLaplace(1, 1)([float("inf")]),
+    "data: neither yes nor no": lambda: mechanisms.RandomizedResponse(1)(["maybe"]),
+    "data: no reports": lambda: mechanisms.RandomizedResponse(1).estimate([]),
+    "candidates: none": lambda: mechanisms.Exponential([], rate=1),
+    "candidates: prior": lambda: mechanisms.Exponential(["a", "b"], rate=1, prior=[1]),
+    "scores: too few": lambda: mechanisms.Exponential(["a", "b"], rate=1)([1]),
+    "scores: not finite": lambda: mechanisms.Exponential(["a", "b"], rate=1)([1, float("nan")]),
+    # the rest
+    "input: one end": lambda: sf.Estimate(1, low=0),
+    "extra: missing": without_pandas,
+    "entropy: none": without_entropy,
+    # codec
+    "codec: no form": lambda: codec.encode(object()),
+    "codec: keys": lambda: codec.encode({1: 2}),
+    "codec: other text": lambda: codec.decode(b"[1, 2]"),
+    "codec: cut": lambda: codec.decode(b"[1"),
+    "codec: unknown type": lambda: codec.decode(b'{"$":"Teapot"}'),
+    "codec: name taken": lambda: codec.canonical(type("Pure", (), {})),
+}
+
+
+def refusal(case):
+    """Return the one line that the golden file holds of a case."""
+    with pytest.raises(SfumatoError) as caught:
+        CASES[case]()
+    assert "\n" not in str(caught.value)
+    return f"{type(caught.value).__name__}: {caught.value}"
+
+
+def golden():
+    lines = GOLDEN.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" | ", 1) for line in lines)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rewritten():
+    """Write the file anew where that was asked for."""
+    if os.environ.get(REWRITE):
+        text = "".join(f"{case} | {refusal(case)}\n" for case in CASES)
+        GOLDEN.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_message_is_unchanged(case):
+    assert refusal(case) == golden().get(case), f"if that is meant: {REWRITE}=1 pytest {__file__}"
+
+
+def test_file_holds_no_message_that_nobody_sees():
+    assert list(golden()) == list(CASES)
+
+
+def test_every_message_ends_with_its_code_and_says_enough():
+    for case, line in golden().items():
+        kind, _, message = line.partition(": ")
+        assert message.endswith(f" [{getattr(sf.errors, kind).code}]"), case
+        assert message[-8] == ".", case
+        assert 40 <= len(message) <= 400, case
+
+
+def test_page_of_errors_quotes_messages_as_they_are():
+    page = PAGE.read_text(encoding="utf-8")
+    quotes = [q.replace("\n> ", " ").strip() for q in re.findall(r"^> ((?:.|\n> )+)", page, re.M)]
+    assert set(quotes) <= set(golden().values())
+    sections = re.findall(r"^### (E\d\d\d) ", page, re.MULTILINE)
+    quoted = {quote[-5:-1] for quote in quotes}
+    assert [code for code in sections if code[2:] != "00" and code not in quoted] == []

@@ -1,0 +1,107 @@
+import copy
+import multiprocessing
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+from sfumato.core.errors import EntropyError
+from sfumato.noise import rng as rng_module
+from sfumato.noise.rng import SystemRng, system
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 2047, 2048, 5000, 100_000])
+def test_words_are_fresh_and_writable(count):
+    rng = SystemRng()
+    first, second = rng.words(count), rng.words(count)
+    assert first.dtype == np.uint64 and first.shape == (count,)
+    first += np.uint64(1)
+    if count > 4:
+        assert not np.array_equal(first - np.uint64(1), second)
+        assert np.unique(np.concatenate([first, second])).size == 2 * count
+
+
+def test_words_have_balanced_bits():
+    words = system().words(200_000)
+    ones = np.unpackbits(words.view(np.uint8)).reshape(-1, 64).mean(axis=0)
+    assert np.abs(ones - 0.5).max() < 6 * 0.5 / np.sqrt(words.size)
+
+
+def test_next_key_does_not_travel_with_the_words():
+    rng = SystemRng()
+    words = rng.words(5000)
+    whole = words.base if words.base is not None else words
+    while whole.base is not None:
+        whole = whole.base
+    memory = np.asarray(whole).tobytes()
+    assert rng._local.key not in memory
+
+
+def test_words_handed_out_are_wiped_from_the_pool():
+    rng = SystemRng()
+    handed = rng.words(100)
+    assert not np.isin(handed, rng._local.pool).any()
+
+
+def _first_words(_):
+    return system().words(4).tobytes()
+
+
+def test_forked_children_draw_different_words():
+    system().words(10)  # a warm parent: children inherit its pool
+    with multiprocessing.get_context("fork").Pool(8) as pool:
+        seen = pool.map(_first_words, range(64), chunksize=1)
+    seen.append(system().words(4).tobytes())
+    assert len(set(seen)) == 65
+
+
+def test_threads_draw_different_words():
+    seen, rng = [], system()
+    threads = [
+        threading.Thread(target=lambda: seen.append(rng.words(4).tobytes())) for _ in range(32)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(seen)) == 32
+
+
+@pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_system_rng_cannot_be_duplicated(duplicate):
+    with pytest.raises(TypeError, match="noise must never repeat"):
+        duplicate(system())
+
+
+def _raise(_):
+    raise OSError("no device")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [_raise, bytes, lambda n: b"\1" * n, lambda n: b"\1"],
+    ids=["none", "zeros", "repeats", "short"],
+)
+def test_bad_entropy_is_refused(monkeypatch, source):
+    monkeypatch.setattr(rng_module.os, "urandom", source)
+    rng = SystemRng()
+    with pytest.raises(EntropyError, match="E601"):
+        for _ in range(2):
+            rng.words(5000)
+
+
+def test_every_refill_reads_new_entropy(monkeypatch):
+    calls = []
+
+    def counting(n):
+        calls.append(n)
+        return bytes([len(calls)]) * n
+
+    monkeypatch.setattr(rng_module.os, "urandom", counting)
+    rng = SystemRng()
+    for _ in range(3):
+        rng.words(4096)
+    assert calls == [32, 32, 32]
+    assert os.getpid() == rng._local.pid

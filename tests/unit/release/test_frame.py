@@ -1,0 +1,65 @@
+import sys
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from sfumato.core.errors import MissingExtra
+from sfumato.release import Release
+
+
+def test_arrow_has_integers_where_there_are_integers(by_zone):
+    table = by_zone.to_arrow()
+    assert table.column_names == ["zone", "n", "n_low", "n_high"]
+    assert table.schema.types == [pa.string(), pa.int64(), pa.int64(), pa.int64()]
+    assert table.column("n_low").to_pylist() == [1139, 760, 312]
+
+
+def test_arrow_has_floats_for_a_grid_even_if_all_values_are_whole(make):
+    table = make([Fraction(1), Fraction(2)]).to_arrow()
+    assert table.schema.field("n").type == pa.float64()
+
+
+def test_arrow_has_floats_for_integers_beyond_64_bits(make):
+    table = make([2**63, 0]).to_arrow()
+    assert table.schema.field("n").type == pa.float64()
+    assert table.column("n").to_pylist() == [2.0**63, 0.0]
+
+
+def test_arrow_keys_keep_their_kind(make):
+    keys = {"flag": [True, None], "edge": [Fraction(1, 2), 1], "rank": [1, Fraction(2)]}
+    keys |= {"none": [None, None], "huge": [2**63, 1]}
+    types = make([1, 2], keys=keys).to_arrow().schema.types
+    assert types[:5] == [pa.bool_(), pa.float64(), pa.int64(), pa.string(), pa.float64()]
+
+
+def test_arrow_of_a_quantile_has_its_rank_error(make):
+    table = make(41, "rank, noise only").to_arrow()
+    assert table.to_pylist() == [{"n": 41, "n_rank_error": 95.0}]
+
+
+def test_arrow_of_a_choice_is_text(make):
+    table = make(["kale"], "score, noise only").to_arrow()
+    assert table.to_pylist() == [{"index": 0, "n": "kale", "n_score_error": 95.0}]
+
+
+def test_pandas_and_polars_hold_the_same_table(by_zone):
+    expected = by_zone.to_arrow().to_pylist()
+    assert by_zone.to_pandas().to_dict("records") == expected
+    assert by_zone.to_polars().to_dicts() == expected
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_missing_package_is_named_with_the_line_to_install_it(by_zone, package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf"pip install 'sfumato\[{package}\]'.*E107"):
+        getattr(by_zone, f"to_{package}")()
+
+
+def test_parquet_carries_the_release(by_zone, tmp_path):
+    path = tmp_path / "trips.parquet"
+    by_zone.to_parquet(path)
+    table = parquet.read_table(path)
+    assert table.to_pylist() == by_zone.to_arrow().to_pylist()
+    assert Release.from_json(table.schema.metadata[b"sfumato.release"]) == by_zone

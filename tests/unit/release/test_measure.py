@@ -1,0 +1,95 @@
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sfumato.core.errors import DataError, InputError, NumberError
+from sfumato.release import Measure
+
+SURE = Fraction(95, 100)
+
+
+def measure(values, error, **parts):
+    return Measure.of("n", values, error, confidence=SURE, mechanism="M", **parts)
+
+
+def test_interval_of_integers_is_rounded_outwards(error):
+    built = measure([10, -3], error(factor=Fraction(10)))
+    assert (built.kind, built.low, built.high) == ("integer", (0, -13), (20, 7))
+
+
+def test_interval_of_rationals_is_exact(error):
+    built = measure([Fraction(1, 2), Decimal("3.0")], error(factor=Fraction(10)))
+    assert built.kind == "rational"
+    assert built.low == (-9, Fraction(-13, 2))
+    assert built.high == (10, Fraction(25, 2))
+
+
+def test_rationals_stay_rationals_even_if_whole(error):
+    built = measure([Fraction(3)], error())
+    assert [type(v) for v in built.values] == [Fraction]
+
+
+@pytest.mark.parametrize("values", [np.int64(3), np.array(3), np.array([3], np.int32), [3], 3])
+def test_integers_of_any_width_become_plain_ints(values, error):
+    built = measure(values, error())
+    assert built.values == (3,)
+    assert type(built.values[0]) is int
+
+
+def test_yes_and_no_become_one_and_zero(error):
+    assert measure(np.array([True, False]), error()).values == (1, 0)
+
+
+@pytest.mark.parametrize("values", [0.5, [1, 2.0], np.array([1.0]), np.float32(1)])
+def test_floats_are_refused(values, error):
+    with pytest.raises(DataError, match="float"):
+        measure(values, error())
+
+
+@pytest.mark.parametrize("values", [None, [object()], [[1, 2], [3]], (v for v in [1])])
+def test_what_is_not_a_number_is_refused(values, error):
+    with pytest.raises((DataError, NumberError)):
+        measure(values, error())
+
+
+def test_rank_error_is_a_margin_and_not_an_interval(error):
+    built = measure(41, error("rank, noise only"))
+    assert (built.low, built.high, built.margin) == (None, None, 95)
+    assert [name for name, _, _ in built.columns()] == ["n", "n_rank_error"]
+
+
+def test_choice_may_be_text_or_a_public_float(error):
+    chosen = measure("kale", error("score, noise only"))
+    assert (chosen.values, chosen.kind, chosen.margin) == (("kale",), "text", 95)
+    assert measure(0.1, error("score, noise only")).values == (Fraction(1, 10),)
+
+
+def test_without_error_there_is_no_interval():
+    built = measure([1, 2], None)
+    assert (built.low, built.high, built.margin, built.covers) == (None, None, None, "nothing")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"low": (2,), "high": (3,)},
+        {"low": (0,), "high": (0,)},
+        {"low": (0,)},
+        {"low": (0, 0), "high": (2, 2)},
+        {"margin": 3},
+        {"scale": -1},
+        {"name": ""},
+        {"name": "\ud800"},
+        {"mechanism": "\ud800"},
+        {"values": ("a",), "low": ("a",), "high": ("a",)},
+        {"values": ("a",), "kind": "integer"},
+        {"values": (Fraction(1, 2),), "kind": "integer"},
+        {"values": (1,), "kind": "text"},
+    ],
+    ids=str,
+)
+def test_parts_that_do_not_fit_are_refused(parts):
+    with pytest.raises(InputError):
+        Measure(**({"name": "n", "values": (1,)} | parts))
