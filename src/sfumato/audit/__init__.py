@@ -1,11 +1,12 @@
 """Audits: look for releases that give away more than was claimed.
 
-`mechanism` and `program` see outputs only. They can refute a claim, never
-prove it.
+`mechanism` and `program` see outputs only; `replay` compares what a program does on two neighbors.
+They can refute a claim, never prove it.
 """
 
 from sfumato.audit.blackbox import mechanism, program
 from sfumato.audit.claim import Claim
+from sfumato.audit.replay import Replay, replay
 from sfumato.audit.verdict import Verdict
 
-__all__ = ["Claim", "Verdict", "mechanism", "program"]
+__all__ = ["Claim", "Replay", "Verdict", "mechanism", "program", "replay"]

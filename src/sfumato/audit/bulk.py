@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.audit.batch import Batch
+from sfumato.core.errors import InputError
 from sfumato.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -44,10 +45,20 @@ def releases(mechanism: Any, values: Any, size: int, draw: Draw | None = None) -
         values: one input, as the mechanism takes it.
         size: how many.
         draw: draws (exact values, size) in bulk, for a mechanism that is not ours.
+
+    Raises:
+        InputError: `draw` returned another number of outputs.
     """
     exact = mechanism.exact(values) if hasattr(mechanism, "exact") else values
     outputs = many(mechanism, exact, size, system()) if draw is None else draw(exact, size)
-    if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "buif":
+    array = isinstance(outputs, np.ndarray)
+    drawn = outputs.shape[:1] if array else (len(outputs),) if hasattr(outputs, "__len__") else ()
+    if drawn != (size,):
+        raise InputError(
+            f"draw= was asked for {size:,} outputs and returned something else. Return an array or "
+            f"a list with one output for each release."
+        )
+    if array and outputs.dtype.kind in "buif":
         return Batch.of_array(outputs)
     return Batch.of_outputs(outputs)
 

@@ -105,7 +105,7 @@ def replay(
         findings.append(
             f"the {first.kind} of the program differs although every noisy answer was the same"
             if first.kind == second.kind
-            else f"one neighbor ends in a {first.kind}, the other in a {second.kind}"
+            else "one neighbor ends in a result, the other in an error"
         )
     if first.left != second.left:
         findings.append("the remaining budget differs: the charge depends on the data")
@@ -166,8 +166,8 @@ def _too_far(x: Call, y: Call, declared: Sensitivity) -> Iterator[str]:
     if distance is None:
         yield "exact inputs differ by something that is not a number"
         return
-    for name in distance.beyond(x.reach(declared)):
-        yield f"exact inputs differ by more than the declared {name}"
+    if norms := list(distance.beyond(x.reach(declared))):
+        yield f"exact inputs differ by more than the declared {', '.join(norms)}"
 
 
 def _cost_findings(

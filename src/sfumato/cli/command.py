@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from sfumato import __version__
+from sfumato.cli.audit import audit
 from sfumato.core.errors import SfumatoError
 
 
@@ -58,3 +59,6 @@ def demo(out: Path, people: int) -> None:
     from sfumato.cli.demo import run
 
     run(out, people)
+
+
+main.add_command(audit)

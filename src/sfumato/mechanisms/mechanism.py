@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -121,7 +122,7 @@ class Laboratory(ABC):
         """Show the parameters as one would type them."""
         shown = ", ".join(
             f"{name}={_shown(value)}"
-            for name in getattr(self, "__dataclass_fields__", {})
+            for name in (f.name for f in fields(self))  # type: ignore[arg-type]
             if (value := getattr(self, name)) is not None
         )
         return f"{type(self).__name__}({shown})"

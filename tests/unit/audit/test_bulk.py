@@ -70,3 +70,9 @@ def test_a_given_sampler_is_asked_for_all_of_them_at_once():
 
     assert releases(M.GridLaplace(scale=1, step=1), Fraction(5, 2), 300, draw).size == 300
     assert asked == [(np.int64(3), 300)]
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(7), np.array(1.0), 1.0, [1, 2, 3], []])
+def test_a_given_sampler_that_draws_another_number_is_refused(wrong):
+    with pytest.raises(sf.errors.InputError, match="draw="):
+        releases(Own(), "x", 100, lambda exact, size: wrong)
