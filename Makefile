@@ -55,7 +55,7 @@ fix: $(DEV) ## format, sort imports, apply safe fixes, rewrite generated pages
 
 docs: $(DEV) ## build the documentation into site/
 	@$(MKDOCS)
-	@echo "open site/index.html"
+	@echo "open site/index.html (with search: python3 -m http.server -d site)"
 
 bench: $(DEV) ## measure speed and accuracy
 	@$(BIN)/python -m benchmarks

@@ -62,7 +62,7 @@ def test_demo_page_is_complete_and_fetches_nothing(demo):
     html = demo[1].read_text(encoding="utf-8")
     assert html.count("<svg") == 4
     assert html.count("<section>") == html.count("</section>") == 8
-    for part in ("Who likes kale?", "Nobody in it is real", "Lakeside", "no ledger"):
+    for part in ("Who likes kale?", "Nobody in it is real", "Lakeside", "No ledger"):
         assert part in html
     assert "<script" not in html
     assert set(re.findall(r"https?://[^\s\"'<]+", html)) <= {

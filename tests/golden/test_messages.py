@@ -109,7 +109,7 @@ CASES = {
     # data, in the laboratory
     "data: not whole": lambda: mechanisms.DiscreteLaplace(1)([0.5]),
     "data: missing": lambda: mechanisms.Quantile("0.5", 0, 1, 1, 1)([float("nan")]),
-    "data: not finite": lambda: mechanisms.GridLaplace(1, 1)([float("inf")]),
+    "data: not finite": lambda: mechanisms.GridLaplace(1, 1)([float("nan")]),
     "data: neither yes nor no": lambda: mechanisms.RandomizedResponse(1)(["maybe"]),
     "data: no reports": lambda: mechanisms.RandomizedResponse(1).estimate([]),
     "candidates: none": lambda: mechanisms.Exponential([], rate=1),

@@ -59,7 +59,9 @@ losses = st.recursive(
     lambda parts: st.one_of(
         st.lists(parts, max_size=4).map(compose),
         st.builds(
-            lambda p, m: parallel(p, shared=m), st.lists(parts, max_size=4), st.integers(1, 3)
+            lambda p, m: parallel(p, shared=m, presence=True),
+            st.lists(parts, max_size=4),
+            st.integers(1, 3),
         ),
         st.builds(lambda part, times: part * times, parts, st.integers(0, 30)),
     ),
@@ -102,7 +104,7 @@ def test_more_loss_is_never_cheaper(a, b, target):
 
 @given(st.lists(certain, min_size=1, max_size=5), st.integers(1, 3), deltas)
 def test_parallel_is_never_below_the_parts_that_one_unit_touches(parts, shared, target):
-    whole = parallel(parts, shared=shared)
+    whole = parallel(parts, shared=shared, presence=True)
     touched = sorted(parts, key=rho, reverse=True)[:shared]
     slack = 1 + Fraction(1, 10**9)
     assert rho(whole) * slack >= rho(compose(touched))

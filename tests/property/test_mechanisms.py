@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.mechanisms.exponential import _floor
 from sfumato.mechanisms.grid import _shift
 from sfumato.mechanisms.quantile import _intervals
 
@@ -69,7 +68,8 @@ def test_rounding_to_the_grid_adds_no_more_than_charged(pairs, step):
 @given(reals, reals, st.fractions(Fraction(1, 1000), Fraction(3), max_denominator=1000))
 def test_flooring_a_score_adds_no_more_than_charged(x, y, step):
     change = abs(Fraction(x) - Fraction(y))
-    floored = abs(_floor(x, step) - _floor(y, step)) * step
+    a, b = M.Exponential(["a", "b"], rate=1, step=step).exact([x, y])
+    floored = abs(int(a) - int(b)) * step
     assert floored <= -(-change // step) * step
 
 
@@ -91,3 +91,43 @@ def test_calibrated_losses_fit_their_epsilon(l0, linf, epsilon, relation):
         loss = mechanism.loss(s)
         assert loss.neighbors == relation
         assert sf.accounting.epsilon(loss) <= epsilon
+
+
+values = st.one_of(
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.fractions(max_denominator=1000),
+    st.sampled_from([2**53 + 1, 2**63, -(2**63), 0.5, 1e308, 2**62 + 511]),
+)
+
+
+@given(st.lists(values, max_size=6), values)
+def test_a_row_does_not_change_how_the_others_are_read(rows, row):
+    # A list has no type of its own: one float or huge integer must not round everybody else.
+    for mechanism in (
+        M.Quantile(q="0.5", low=0, high=2**60, step=1, rate=1),
+        M.GridLaplace(1, 1),
+        M.GridLaplace(scale=1, step="1/3"),
+    ):
+        alone = mechanism.exact(rows)
+        assert mechanism.exact([*rows, row])[: len(rows)].tolist() == alone.tolist()
+
+
+@given(st.lists(values, min_size=1, max_size=6), values, values)
+def test_a_score_does_not_change_how_the_others_are_read(scores, one, other):
+    choice = M.Exponential(list(range(len(scores) + 1)), rate=1)
+    a, b = choice.exact([*scores, one]), choice.exact([*scores, other])
+    assert a[:-1].tolist() == b[:-1].tolist()
+
+
+@given(st.lists(values, max_size=6))
+def test_structure_mechanisms_answer_whatever_the_numbers(rows):
+    for mechanism in (
+        M.Quantile(q="0.5", low=0, high=2**60 + 200, step=1, rate=1),
+        M.Quantile(q="0.5", low=-(2**61), high=2**61 - 1, step=1, rate=1),
+        M.GridLaplace(1, "1e-9"),
+    ):
+        mechanism(rows)
+        mechanism(np.array([float(x) for x in rows]))
+    if rows:
+        M.Exponential(list(range(len(rows))), rate=1)(rows)

@@ -12,6 +12,7 @@ from sfumato.accounting.convert import rho_within, zcdp_delta, zcdp_epsilon
 from sfumato.accounting.curve import delta, epsilon
 from sfumato.accounting.filter import charge, fits, remaining, spend
 from sfumato.accounting.gaussian import gaussian_reference_epsilon, gaussian_reference_sigma
+from sfumato.accounting.price import price
 from sfumato.accounting.sums import Charge, Limits, Remaining, Sums
 from sfumato.accounting.zcdp import rho
 
@@ -29,6 +30,7 @@ __all__ = [
     "gaussian_reference_epsilon",
     "gaussian_reference_sigma",
     "parallel",
+    "price",
     "remaining",
     "rho",
     "rho_within",

@@ -9,7 +9,7 @@ from operator import index
 
 from sfumato.accounting.pure import basic_epsilon, own_delta
 from sfumato.accounting.zcdp import approximate_rho, rho
-from sfumato.core.errors import RangeError
+from sfumato.core.errors import NeighborsError, RangeError
 from sfumato.core.loss import (
     Approximate,
     BoundedRange,
@@ -47,24 +47,29 @@ def compose(losses: Iterable[Loss]) -> Loss:
     return Composed.of(losses)
 
 
-def parallel(losses: Iterable[Loss], *, shared: int = 1) -> Loss:
+def parallel(losses: Iterable[Loss], *, shared: int = 1, presence: bool = False) -> Loss:
     """Return the loss of releases on parts of the data of which one unit is in `shared` at most.
 
     With neighbors "add_remove" it is the loss of the `shared` worst parts; with "replace" a unit
     can leave as many parts as it enters, so it is that of the 2·shared worst. Losses are not always
     comparable; where no order of the parts holds for every accountant, all of them are kept.
 
-    Guarantee: bounds the joint release if each loss also covers a unit that enters or leaves its
-        part.
+    Under "replace" a unit can move from one part to another. A loss that only covers a change of
+    its data inside a part says nothing about that, so these are refused unless `presence` is set.
+
+    Guarantee: bounds the joint release; under "replace", if each loss also covers a unit that
+        enters or leaves its part.
     Theorem:   [McSherry09, Thm 4]; docs/theory/zcdp.md
     Exactness: nothing is computed, apart from comparisons rounded to the safe side
 
     Args:
         losses: one for each part, under one neighbor relation.
         shared: how many parts one unit can be in.
+        presence: says that each loss, though stated under "replace", also covers a unit that enters
+            or leaves its part: as for counts, and not for sums of values far from zero.
 
     Raises:
-        NeighborsError: losses under different relations.
+        NeighborsError: losses under different relations; or under "replace" without `presence`.
         LossError: something that is not a loss, or not known.
         RangeError: `shared` is not a whole number from 1 up.
 
@@ -79,6 +84,12 @@ def parallel(losses: Iterable[Loss], *, shared: int = 1) -> Loss:
         )
     kept = list(losses)
     relation = Composed.of(kept).neighbors
+    if relation is Neighbors.REPLACE and len(kept) > 1 and not presence:
+        raise NeighborsError(
+            "under 'replace' a unit can leave one part and enter another, and these losses may "
+            "only cover a change inside a part. State the sensitivities for a unit that comes or "
+            "goes, and pass presence=True."
+        )
     touched = index(shared) * (1 if relation is Neighbors.ADD_REMOVE else 2)
     if touched < len(kept):
         size = {loss: _size(loss) for loss in set(kept)}

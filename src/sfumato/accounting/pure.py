@@ -58,6 +58,10 @@ def own_delta(loss: Loss) -> Fraction:
 
 def unknown(loss: object) -> LossError:
     """Return the error for a loss whose meaning the accountant does not know."""
+    if hasattr(loss, "cost"):
+        return LossError(
+            f"{type(loss).__name__} is not a loss, it has one. Pass its cost: release.cost."
+        )
     return LossError(
         f"{type(loss).__name__} is not a loss that this version can account for, and guessing "
         f"could understate it. Use a loss of sfumato.core.loss, or the version that wrote it."

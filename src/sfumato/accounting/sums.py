@@ -37,6 +37,10 @@ class Charge:
     delta: int = 0
     neighbors: Neighbors = Neighbors.ADD_REMOVE
 
+    def __str__(self) -> str:
+        """Write the figures for people, rounded up."""
+        return _figures(self)
+
     def __post_init__(self) -> None:
         """Check the figures."""
         _check(self.epsilon, self.rho, self.delta)
@@ -69,6 +73,10 @@ class Sums:
     rho: int | None = 0
     delta: int = 0
     neighbors: Neighbors | None = None
+
+    def __str__(self) -> str:
+        """Write the figures for people, rounded up."""
+        return _figures(self)
 
     def __post_init__(self) -> None:
         """Check the figures."""
@@ -177,6 +185,15 @@ class Remaining:
         ]
         tail = f", with δ = {show_down(self.delta)}" if self.delta else ""
         return (" or ".join(views) or "nothing") + tail
+
+
+def _figures(held: Charge | Sums) -> str:
+    views = [
+        f"{name} = {show_up(units)}"
+        for name, units in (("ε", held.epsilon), ("ρ", held.rho), ("δ", held.delta or None))
+        if units is not None
+    ]
+    return ", ".join(views)
 
 
 def show_down(amount: Fraction) -> str:

@@ -42,7 +42,7 @@ def run(out: Path, people: int) -> None:
     story = tell(Survey.of(people), Sensitivity(l0=1, linf=1))
     page = build(story)
     try:
-        page.save(out)
+        page.write(out)
     except OSError as problem:
         raise InputError(
             f"cannot write {str(out)!r}: {problem.strerror or 'the system refuses'}. Pass --out "
@@ -66,7 +66,7 @@ def build(story: Story) -> Page:
     page.section("What an officer would ask about Tuesday’s count")
     page.facts(
         fact
-        for title, facts in story.tuesday.card(epsilon=EPSILON).sections
+        for title, facts in story.tuesday.card().sections
         if title != "What was released"
         for fact in facts
     )

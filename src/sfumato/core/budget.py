@@ -39,8 +39,8 @@ class Budget:
         """Check the numbers; a budget of zero or without limit is refused."""
         if (epsilon is None) == (rho is None):
             raise CostError(
-                "a budget is either epsilon= (with delta= if you like) or rho=, one of the two. "
-                "Pass Budget(epsilon=1), Budget(epsilon=1, delta='1e-6') or Budget(rho='0.5')."
+                "a cost or a limit is either epsilon= (with delta= if you like) or rho=, one of "
+                "the two. Pass epsilon=1, or epsilon=1 with delta='1e-6', or rho='0.5'."
             )
         checked_delta = failure_probability(delta)
         if rho is not None and checked_delta:

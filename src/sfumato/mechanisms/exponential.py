@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite, lcm
+from math import lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.budget import Budget
-from sfumato.core.errors import CandidateError, InputError, ScoreError
+from sfumato.core.errors import CandidateError, RangeError, ScoreError
 from sfumato.core.interval import Interval
 from sfumato.core.loss import BoundedRange, Loss, Pure
-from sfumato.core.number import Exactable, exact, nonnegative, positive
+from sfumato.core.number import Exactable, exact, nonnegative, positive, show
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors
-from sfumato.mechanisms.mechanism import Laboratory, need, need_movable
+from sfumato.mechanisms.mechanism import (
+    Laboratory,
+    need,
+    need_movable,
+    one_by_one,
+    rational,
+)
 from sfumato.noise import Rng
-from sfumato.noise.choice import Choice
+from sfumato.noise.choice import RATE_LIMIT, SCORE_LIMIT, Choice
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -84,6 +90,7 @@ class Exponential(Laboratory):
             )
         object.__setattr__(self, "rate", positive(self.rate, "rate"))
         object.__setattr__(self, "step", positive(self.step, "step"))
+        check_rate(self.rate * self.step)
         if self.prior is not None:
             prior = tuple(nonnegative(w, "prior") for w in self.prior)
             if len(prior) != len(self.candidates) or not any(prior):
@@ -111,7 +118,7 @@ class Exponential(Laboratory):
         target = Budget(epsilon, delta, rho=rho)
         need_movable(sensitivity)
         weights = None if prior is None else tuple(prior)
-        unit = cls(tuple(candidates), Fraction(1), weights, exact(step, "step"), monotone)
+        unit = cls(candidates, Fraction(1), weights, exact(step, "step"), monotone)
         per_rate = unit._range(sensitivity)
         return cls(
             unit.candidates, range_for(target) / per_rate, unit.prior, unit.step, unit.monotone
@@ -142,16 +149,27 @@ class Exponential(Laboratory):
 
     def exact(self, values: Any) -> NDArray[np.int64]:
         """Floor the scores onto the grid."""
-        scores = np.asarray(values)
+        scores = one_by_one(values)
         if scores.shape != (len(self.candidates),):
-            raise ScoreError(f"pass one score for each of the {len(self.candidates)} candidates.")
-        try:
-            return np.array([_floor(v, self.step) for v in scores.tolist()], np.int64)
-        except (InputError, OverflowError):
             raise ScoreError(
-                "a score is not a finite number, or lies too many steps from zero. Scores must be "
-                "total: say what a candidate is worth when there is no data for it."
-            ) from None
+                f"there are {len(self.candidates)} candidates and scores of shape {scores.shape}. "
+                f"Pass a list with one score for each candidate, in their order."
+            )
+        exact = [rational(v) for v in scores.tolist()]
+        if None in exact:
+            raise ScoreError(
+                "a score is not a finite number. Scores must be total: say what a candidate is "
+                "worth when there is no data for it."
+            )
+        # Saturated where differences would not fit 64 bits: 1-Lipschitz, so it costs nothing.
+        steps = [
+            min(max(s // self.step, -SCORE_LIMIT), SCORE_LIMIT) for s in exact if s is not None
+        ]
+        return np.array(steps, np.int64)
+
+    def cells(self, exact: NDArray[np.int64]) -> tuple[int, ...]:  # noqa: ARG002
+        """Return the shape of one choice."""
+        return ()
 
     def sample(self, exact: NDArray[np.int64], rng: Rng) -> Any:
         """Choose a candidate by its floored scores, counted in steps."""
@@ -164,6 +182,8 @@ class Exponential(Laboratory):
 
     def grid(self, drawn: Any) -> Any:
         """Return the candidate as it is where a release can hold it, else as text."""
+        if isinstance(drawn, np.generic):
+            drawn = drawn.item()
         return drawn if isinstance(drawn, str | int | Fraction) else repr(drawn)
 
     def _weights(self) -> NDArray[np.int64] | None:
@@ -194,17 +214,18 @@ class ScoreError_:  # noqa: N801 - ScoreError is the error class
         return max(Fraction(0), Fraction(reach.high)) + self.step  # up
 
 
+def check_rate(rate: Fraction) -> None:
+    """Refuse a rate that cannot be drawn with, when the mechanism is made."""
+    if rate > RATE_LIMIT:
+        raise RangeError(
+            f"rate = {show(rate)} a step is beyond 2^60: the best candidate would always win. "
+            f"Pass a smaller rate."
+        )
+
+
 def range_for(target: Budget) -> Fraction:
     """Return the largest bounded range ε that fits a target in ε or in ρ."""
     if target.epsilon is not None:
         return target.epsilon
     # ε²/8 <= ρ; down
     return Fraction(Interval.of(8 * (target.rho or Fraction(0))).sqrt().low)
-
-
-def _floor(value: Any, step: Fraction) -> int:
-    if isinstance(value, float):
-        if not isfinite(value):
-            raise InputError("not finite")
-        return int(Fraction(value) // step)
-    return int(exact(value) // step)

@@ -134,7 +134,7 @@ class GaussianError:
         The density's sum over x > h is at most its integral from h, or from h + 1/2 where it is
         convex, beyond one sigma. The normalizer is at least that of the continuous law.
         """
-        tail = NormalDist().inv_cdf(float((1 + confidence) / 2))
+        tail = -NormalDist().inv_cdf(float((1 - confidence) / 2))
         reach = exact(tail * _FLOAT_SLACK) * self.sigma  # up
         if reach - Fraction(1, 2) >= self.sigma:
             reach -= Fraction(1, 2)

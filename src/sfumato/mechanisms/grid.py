@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
+from math import isinf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.budget import Budget
-from sfumato.core.errors import DataError, InputError
+from sfumato.core.errors import DataError
 from sfumato.core.loss import Loss
-from sfumato.core.number import Exactable, exact, positive
+from sfumato.core.number import Exactable, positive
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms import saturation
 from sfumato.mechanisms.laplace import LaplaceError, laplace_loss
-from sfumato.mechanisms.mechanism import Laboratory, least_noise, need, need_movable
+from sfumato.mechanisms.mechanism import (
+    Laboratory,
+    least_noise,
+    need,
+    need_movable,
+    one_by_one,
+    rational,
+)
 from sfumato.noise import Laplace, Rng, draw
+
+_LOW, _HIGH = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -90,16 +99,18 @@ class GridLaplace(Laboratory):
         return GridError(self.scale / self.step, self.step)
 
     def exact(self, values: Any) -> NDArray[np.int64]:
-        """Round to the grid, ties upwards, in exact arithmetic."""
-        array = np.asarray(values)
-        try:
-            steps = [_nearest(v, self.step) for v in array.ravel().tolist()]
-            return np.array(steps, np.int64).reshape(array.shape)
-        except (InputError, OverflowError):
+        """Round to the grid, ties upwards, in exact arithmetic, each value by itself.
+
+        Values beyond 64 bits of steps count as the largest or least.
+        """
+        array = one_by_one(values)
+        steps = [_nearest(v, self.step) for v in array.ravel().tolist()]
+        if None in steps:
             raise DataError(
-                "a value is not a finite number, or lies more than 2^63 steps from zero. Clamp the "
-                "values to public bounds, decide what a missing value means, or use a coarser step."
-            ) from None
+                "a value is missing or not a number. Decide what a missing value means before "
+                "noise is added to it."
+            )
+        return np.array(steps, np.int64).reshape(array.shape)
 
     def sample(self, exact: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
         """Add noise, in whole steps."""
@@ -137,14 +148,14 @@ class GridError(LaplaceError):
         return LaplaceError.halfwidth(self, confidence) + self.step / 2
 
 
-def _nearest(value: Any, step: Fraction) -> int:
-    if isinstance(value, float):
-        if not isfinite(value):
-            raise InputError("not finite")
-        number = Fraction(value)  # the double itself: data, not a literal
-    else:
-        number = exact(value)
-    return int((number / step + Fraction(1, 2)) // 1)
+def _nearest(value: Any, step: Fraction) -> int | None:
+    """Return the nearest grid point, saturated at 64 bits; None for what is not a number."""
+    if isinstance(value, float) and isinf(value):
+        return _HIGH if value > 0 else _LOW
+    number = rational(value)
+    if number is None:
+        return None
+    return min(max(int((number / step + Fraction(1, 2)) // 1), _LOW), _HIGH)
 
 
 def _shift(sensitivity: Sensitivity, step: Fraction) -> tuple[Fraction, Fraction]:
@@ -156,4 +167,5 @@ def _shift(sensitivity: Sensitivity, step: Fraction) -> tuple[Fraction, Fraction
         for name in ("l0", "l1", "linf")
     )
     # up: all cells but one can gain a step by moving a hair's breadth
-    return Fraction(-(-l1 // step)) + l0 - 1, Fraction(-(-linf // step))
+    each = Fraction(-(-linf // step))
+    return min(Fraction(-(-l1 // step)) + l0 - 1, l0 * each), each

@@ -5,21 +5,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from decimal import Decimal
 from fractions import Fraction
+from math import isfinite
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.calibrate import calibrate
+from sfumato.accounting.price import price
 from sfumato.core.budget import Budget
-from sfumato.core.errors import DataError, SensitivityError
+from sfumato.core.errors import DataError, RangeError, SensitivityError
 from sfumato.core.loss import Loss
-from sfumato.core.number import show
+from sfumato.core.number import open_unit, show
 from sfumato.core.sensitivity import Sensitivity
+from sfumato.core.unit import Unit
 from sfumato.noise.law import LARGEST, SMALLEST
 from sfumato.noise.rng import Rng, system
 from sfumato.release.error import Error
+from sfumato.release.key import check_cells
 from sfumato.release.release import Release
 
 Out_co = TypeVar("Out_co", covariant=True)
@@ -44,6 +49,7 @@ class Laboratory(ABC):
     Nothing here touches a ledger: the caller holds the exact values and answers for them.
     """
 
+    __slots__ = ()
     registry: ClassVar[dict[str, type[Laboratory]]] = {}
     takes_bag: ClassVar[bool] = False  # whether `sample` takes rows, of which the number is private
 
@@ -76,6 +82,10 @@ class Laboratory(ABC):
     def exact(self, values: Any) -> Any:
         """Check values from outside and bring them into the form that `sample` takes."""
 
+    def cells(self, exact: Any) -> tuple[int, ...]:
+        """Return the shape of the answer: that of the input, unless it is one choice."""
+        return np.shape(exact)
+
     def view(self, drawn: Any) -> Any:
         """Return a draw in the form that people compute with; post-processing."""
         return drawn.item() if isinstance(drawn, np.ndarray) and drawn.ndim == 0 else drawn
@@ -96,12 +106,23 @@ class Laboratory(ABC):
         name: str = "value",
         keys: Mapping[str, Iterable[Any]] | None = None,
         confidence: Any = Fraction(95, 100),
+        unit: Unit | None = None,
     ) -> Release:
         """Draw once and return the answer with its interval and its cost.
 
         Cost and interval are computed before anything is drawn, so a refusal costs nothing.
+
+        Args:
+            values: the exact values.
+            sensitivity: how far one unit can move them.
+            name: what was measured.
+            keys: names of the cells, as {column: values}.
+            confidence: the probability with which each interval holds.
+            unit: who is protected, for the card; the laboratory takes your word for it.
         """
         cost, error, exact = self.loss(sensitivity), self.error(sensitivity), self.exact(values)
+        error.halfwidth(open_unit(confidence, "confidence"))
+        check_cells(name, keys, self.cells(exact))
         return Release.of(
             values=self.grid(self.sample(exact, system())),
             error=error,
@@ -111,6 +132,8 @@ class Laboratory(ABC):
             name=name,
             keys=keys,
             confidence=confidence,
+            unit=unit,
+            price=price(cost),
         )
 
     @property
@@ -138,15 +161,21 @@ def _shown(value: Any) -> str:
 def need(norm: Fraction | None, name: str, mechanism: str) -> Fraction:
     """Return a norm that the mechanism's guarantee rests on, or say that it is missing."""
     if norm is None:
+        example = "Sensitivity(l0=1, l1=...) for one number" if name == "l0" else f"{name}=..."
         raise SensitivityError(
             f"{mechanism} needs the {name} sensitivity, and nothing is known about it. "
-            f"Pass Sensitivity({name}=...), or l0= together with linf=."
+            f"Pass {example}, or l0= together with linf=."
         )
     return norm
 
 
 def need_movable(sensitivity: Sensitivity) -> None:
     """Refuse to calibrate noise for an answer that no unit can move."""
+    if not isinstance(sensitivity, Sensitivity):
+        raise SensitivityError(
+            f"{type(sensitivity).__name__} is not a sensitivity. "
+            f"For a count pass Sensitivity(l1=1)."
+        )
     if sensitivity.is_zero:
         raise SensitivityError(
             "the sensitivity is 0: no unit can move this answer, so there is no noise to "
@@ -157,19 +186,48 @@ def need_movable(sensitivity: Sensitivity) -> None:
 
 def least_noise(loss_of: Callable[[Fraction], Loss], target: Budget) -> Fraction:
     """Return the least noise scale, of those that can be drawn, whose loss fits the target."""
-    return calibrate(
-        loss_of,
-        epsilon=target.epsilon,
-        delta=target.delta,
-        rho=target.rho,
-        low=SMALLEST,
-        high=LARGEST,
-    )
+    try:
+        return calibrate(
+            loss_of,
+            epsilon=target.epsilon,
+            delta=target.delta,
+            rho=target.rho,
+            low=SMALLEST,
+            high=LARGEST,
+        )
+    except RangeError:
+        raise RangeError(
+            "no noise up to a scale of 2^60 brings the loss within the target. Ask for less "
+            "privacy, or measure in a coarser step."
+        ) from None
 
 
 def whole(norm: Fraction) -> Fraction:
     """Round a norm of an integer answer up to a whole number."""
     return Fraction(-(-norm // 1))
+
+
+def one_by_one(values: Any) -> NDArray[Any]:
+    """Return values from outside as an array in which none changes how the others are read.
+
+    A list becomes an array of objects: numpy would find one type for all of them, and a single
+    float or huge integer would then round every other row.
+    """
+    return np.asarray(values) if hasattr(values, "dtype") else np.array(values, dtype=np.object_)
+
+
+def rational(value: Any) -> Fraction | None:
+    """Return a value from outside as the rational that it is, or None if it is not a number.
+
+    A float is taken for the double that it is: here it is data, not a literal.
+    """
+    if isinstance(value, float):
+        return Fraction(value) if isfinite(value) else None
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        return Fraction(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        return Fraction(value)
+    return None
 
 
 def integers(values: Any) -> NDArray[np.int64]:
@@ -179,7 +237,7 @@ def integers(values: Any) -> NDArray[np.int64]:
         DataError: something is not a whole number of 64 bits; no value is quoted.
     """
     try:
-        array = np.asarray(values)
+        array = one_by_one(values)
         if array.dtype.kind in "Ou":
             flat = [int(v) if isinstance(v, int | np.integer) else None for v in array.ravel()]
             if None in flat or any(isinstance(v, bool) for v in array.ravel()):
@@ -191,7 +249,19 @@ def integers(values: Any) -> NDArray[np.int64]:
             raise TypeError
     except (TypeError, ValueError, OverflowError):
         raise DataError(
-            "this mechanism adds integer noise to whole numbers of at most 64 bits, and got "
-            "something else. Count, or round to a public step; for real values use GridLaplace."
+            f"this mechanism adds integer noise to whole numbers of at most 64 bits, and got "
+            f"{_kind(values)}. Count, or convert with .astype(int) if they are whole; for real "
+            f"values use GridLaplace."
         ) from None
     return array.astype(np.int64)
+
+
+def _kind(values: Any) -> str:
+    """Name what was passed by its type, never by its value."""
+    kind = getattr(values, "dtype", None)
+    if kind is not None:
+        return f"an array of {kind}"
+    name = type(values).__name__
+    return (
+        f"a {name} with something else in it" if isinstance(values, list | tuple) else f"a {name}"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isinf
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,13 +18,20 @@ from sfumato.core.number import Exactable, exact, open_unit, positive
 from sfumato.core.schema import Real
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors
-from sfumato.mechanisms.exponential import range_for
-from sfumato.mechanisms.mechanism import Laboratory, need, need_movable
+from sfumato.mechanisms.exponential import check_rate, range_for
+from sfumato.mechanisms.mechanism import (
+    Laboratory,
+    need,
+    need_movable,
+    one_by_one,
+    rational,
+)
 from sfumato.noise import Rng
 from sfumato.noise.choice import Choice
 from sfumato.noise.uniform import integer
 from sfumato.release.error import RANK
 
+_MOST = 2**62
 _FINEST = 10**6  # denominators of q: keeps the integer scores of 10^12 rows within 64 bits
 
 
@@ -75,6 +83,11 @@ class Quantile(Laboratory):
         for name in ("low", "high", "step"):
             object.__setattr__(self, name, getattr(grid, name))
         object.__setattr__(self, "rate", positive(self.rate, "rate"))
+        check_rate(self.rate)
+        if self._points() > _MOST:
+            raise RangeError(
+                "the grid has more than 2^62 points, too many to count. Take a coarser step."
+            )
         if self.q.denominator > _FINEST:
             raise RangeError("q has more than six digits, finer than any rank. Round it.")
 
@@ -118,27 +131,39 @@ class Quantile(Laboratory):
         return int((self.high - self.low) / self.step) + 1
 
     def exact(self, values: Any) -> NDArray[np.int64]:
-        """Clamp and round to the grid; return grid positions, unsorted."""
-        array = np.asarray(values).ravel()
-        if array.dtype.kind in "iu" and self.step == 1 and abs(self.low) < 2**62:
-            clamped = np.clip(array, int(self.low), int(self.high)).astype(np.int64)
-            return np.asarray(clamped - int(self.low))
-        try:
-            floats = array.astype(np.float64)
-        except (TypeError, ValueError):
-            floats = np.array([np.nan])
-        if np.isnan(floats).any():
-            raise DataError(
-                "a value is missing or not a number. Decide what a missing value means and drop or "
-                "replace it before asking for a quantile."
-            )
-        # Which grid point a value falls on may err by a float's rounding: each value is mapped by
-        # itself, so one row changes one position, and the guarantee does not depend on which.
-        top = float(self._points() - 1)
-        steps = (np.clip(floats, float(self.low), float(self.high)) - float(self.low)) / float(
-            self.step
-        )
-        return np.rint(np.clip(steps, 0.0, top)).astype(np.int64)
+        """Clamp and round to the grid, each value by itself; return grid positions, unsorted."""
+        array = one_by_one(values).ravel()
+        kind, last = array.dtype.kind, self._points() - 1
+        if kind == "O" or (kind == "u" and array.dtype.itemsize == 8):
+            positions = [self._position(value) for value in array.tolist()]
+            if None in positions:
+                raise _missing()
+            return np.array(positions, np.int64)
+        if kind not in "iuf" or (kind == "f" and np.isnan(array).any()):
+            raise _missing()
+        low, high = self.low, self.high
+        if kind != "f" and self.step == 1 and -(2**62) <= low < high <= 2**62:
+            clamped = np.clip(array.astype(np.int64), int(low), int(high))
+            return np.asarray(clamped - int(low))
+        # A float's rounding may choose the grid point beside; it does so for each value by itself,
+        # so one row changes one position, and the guarantee does not depend on which.
+        above = np.clip(array.astype(np.float64), float(low), float(high)) - float(low)
+        steps = np.clip(above / float(self.step), 0.0, float(last))
+        return np.minimum(np.rint(steps).astype(np.int64), last)
+
+    def _position(self, value: Any) -> int | None:
+        """Return the grid position of a Python number, in exact arithmetic."""
+        if isinstance(value, float) and isinf(value):
+            return self._points() - 1 if value > 0 else 0
+        number = rational(value)
+        if number is None:
+            return None
+        inside = min(max(number, self.low), self.high)
+        return int((inside - self.low) / self.step + Fraction(1, 2))
+
+    def cells(self, exact: NDArray[np.int64]) -> tuple[int, ...]:  # noqa: ARG002
+        """Return the shape of one point."""
+        return ()
 
     def sample(self, exact: NDArray[np.int64], rng: Rng) -> int:
         """Choose a grid position."""
@@ -156,6 +181,13 @@ class Quantile(Laboratory):
         """Return the grid point exactly; an int where all grid points are."""
         point = self.low + self.step * drawn
         return int(point) if self.low.denominator == self.step.denominator == 1 else point
+
+
+def _missing() -> DataError:
+    return DataError(
+        "a value is missing or not a number. Decide what a missing value means and drop or replace "
+        "it before asking for a quantile."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, sqrt
@@ -11,19 +12,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.accounting.price import price
 from sfumato.core.budget import Budget
 from sfumato.core.errors import DataError, RangeError, SensitivityError
 from sfumato.core.interval import Interval
 from sfumato.core.loss import Loss, Pure
 from sfumato.core.number import Exactable, open_unit, positive, show
 from sfumato.core.sensitivity import Sensitivity
-from sfumato.core.unit import Neighbors
+from sfumato.core.unit import Neighbors, Unit
 from sfumato.mechanisms.mechanism import Laboratory, need, need_movable, whole
 from sfumato.noise import Rng
 from sfumato.noise.bernoulli import threshold_flips
 from sfumato.release.estimate import Estimate
+from sfumato.release.measure import Measure
+from sfumato.release.release import Release
 
 _LARGEST = 2**20
+_PARTS = 10**6  # a released share is rounded to a millionth
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -116,6 +121,29 @@ class RandomizedResponse(Laboratory):
         turned = threshold_flips(rng, enclose, exact.size).reshape(exact.shape)
         return np.asarray(exact ^ turned)
 
+    def release(
+        self,
+        values: Any,
+        sensitivity: Sensitivity,
+        *,
+        name: str = "share",
+        keys: Mapping[str, Iterable[Any]] | None = None,
+        confidence: Any = Fraction(95, 100),
+        unit: Unit | None = None,
+    ) -> Release:
+        """Throw every coin once and return the estimated share of yeses; see `estimate`."""
+        if keys is not None:
+            raise DataError("the share of one survey has no keys. Release each group by itself.")
+        cost = self.loss(sensitivity)
+        share = self.estimate(self(values), confidence=confidence)
+        low, value, high = (
+            Fraction(round(end * _PARTS), _PARTS) for end in (share.low, share.value, share.high)
+        )
+        measure = Measure(
+            name, (value,), (low,), (high,), covers=share.covers, mechanism=repr(self)
+        )
+        return Release((), (measure,), share.confidence, cost, price(cost), unit)
+
     def estimate(self, reports: Any, *, confidence: Exactable = Fraction(95, 100)) -> Estimate:
         """Return the share of true yeses behind the reports; free post-processing.
 
@@ -126,7 +154,7 @@ class RandomizedResponse(Laboratory):
         seen = self.exact(reports).ravel()
         if not seen.size:
             raise DataError("there are no reports to estimate from. Collect at least one.")
-        n, observed, z = seen.size, float(seen.mean()), NormalDist().inv_cdf(float((1 + sure) / 2))
+        n, observed, z = seen.size, float(seen.mean()), -NormalDist().inv_cdf(float((1 - sure) / 2))
         lie = 1 / (1 + exp(min(float(self.epsilon), 700.0)))
         center = (observed + z * z / (2 * n)) / (1 + z * z / n)
         spread = z * sqrt(observed * (1 - observed) / n + (z / (2 * n)) ** 2) / (1 + z * z / n)

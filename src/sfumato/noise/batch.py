@@ -45,10 +45,12 @@ def draw(law: Law, size: int, rng: Rng) -> Integers:
     rejected = []
     for start in range(0, size, _CHUNK):
         stop = min(start + _CHUNK, size)
-        wide, again = kernel.propose(out[start:stop], scratch, rng)
+        part = np.empty(stop - start, np.int64) if out.dtype == np.object_ else out[start:stop]
+        wide, again = kernel.propose(part, scratch, rng)
         if wide is not None:
             out = out.astype(np.object_, copy=False)
-            out[start:stop] = wide
+        if out.dtype == np.object_:
+            out[start:stop] = part if wide is None else wide
         rejected.append(again + start)
     todo = np.concatenate(rejected) if rejected else np.arange(0)
     if todo.size:

@@ -23,8 +23,8 @@ from sfumato.noise.uniform import WORD, below, integers, scaled_exp
 SLACK = 2.0**-30
 _SURE = 1 - 2.0**-20  # acceptance of any candidate with a proposal weight of at least _LARGE
 _LARGE = 2**22
-_SCORE_LIMIT = 2**61
-_RATE_LIMIT = Fraction(2**60)
+SCORE_LIMIT = 2**61
+RATE_LIMIT = Fraction(2**60)
 
 
 class Choice:
@@ -91,7 +91,7 @@ def _exponents(
     logs = np.full(scores.size, -np.inf)
     alive = weights > 0
     np.log(weights, out=logs, where=alive)
-    pivot = int(np.argmax(np.where(alive, scores, -_SCORE_LIMIT - 1)))
+    pivot = int(np.argmax(np.where(alive, scores, -SCORE_LIMIT - 1)))
     # Scores first, so that the differences are exact; then whoever gains most by its weight.
     for _ in range(2):
         exponents = (scores - scores[pivot]).astype(np.float64) * slope + (logs - logs[pivot])
@@ -107,9 +107,9 @@ def _check(scores: NDArray[np.int64], rate: Fraction, weights: NDArray[np.int64]
         )
     if scores.ndim != 1 or scores.dtype != np.int64:
         raise ScoreError("scores must be one-dimensional 64-bit integers.")
-    if int(scores.max()) > _SCORE_LIMIT or int(scores.min()) < -_SCORE_LIMIT:
+    if int(scores.max()) > SCORE_LIMIT or int(scores.min()) < -SCORE_LIMIT:
         raise ScoreError("a score lies beyond 2^61, where differences no longer fit 64 bits.")
-    if not 0 <= rate <= _RATE_LIMIT:
+    if not 0 <= rate <= RATE_LIMIT:
         raise RangeError(f"rate = {show(rate)} must lie between 0 and 2^60.")
     if weights is None:
         return

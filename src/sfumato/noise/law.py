@@ -140,7 +140,13 @@ class Laplace(Law):
 
 @dataclass(frozen=True, slots=True)
 class Gaussian(Law):
-    """P(x) proportional to exp(-x²/(2·scale²))."""
+    """P(x) proportional to exp(-x²/(2·scale²)), on all integers."""
+
+    def __post_init__(self) -> None:
+        """Check the scale; the one-sided law has no sampler of one draw."""
+        Law.__post_init__(self)
+        if not self.two_sided:
+            raise RangeError("the discrete Gaussian is drawn on both sides of zero only.")
 
     def _recurrence(self, precision: int) -> tuple[int, int, int, int]:
         one = 1 << precision

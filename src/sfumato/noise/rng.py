@@ -10,6 +10,7 @@ pseudo-random function and a healthy entropy source. No seed exists here; see ``
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from typing import NoReturn, Protocol
@@ -53,10 +54,12 @@ class SystemRng:
         Raises:
             EntropyError: the operating system gave no randomness, or repeated itself.
         """
-        local = self._local
-        if getattr(local, "pid", None) != os.getpid():  # a new thread, or a forked child
-            local.pid, local.key, local.last = os.getpid(), bytes(_KEY_BYTES), b""
+        local, now = self._local, (os.getpid(), _forks)
+        if getattr(local, "born", None) != now:  # a new thread, or a forked child
+            local.last = b""
+            local.key = _entropy(local)
             local.pool, local.used = np.empty(0, np.uint64), 0
+            local.born = now  # last: an interrupted start begins again
         if count >= _POOL_WORDS:
             return self._refill(count)
         if count > local.pool.size - local.used:
@@ -85,6 +88,19 @@ class SystemRng:
         raise TypeError("a SystemRng cannot be pickled or copied: noise must never repeat")
 
 
+_forks = 0
+
+
+def _count_fork() -> None:
+    """Note that this process is a child: its process id may equal its parent's in a container."""
+    global _forks  # noqa: PLW0603 - a fact about the process
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
 def _entropy(local: threading.local) -> bytes:
     try:
         fresh = os.urandom(_KEY_BYTES)
@@ -93,12 +109,14 @@ def _entropy(local: threading.local) -> bytes:
             f"the operating system gave no entropy ({type(problem).__name__}), so no noise can be "
             f"drawn and nothing is released. Provide a working getrandom or /dev/urandom."
         ) from None
-    if len(fresh) != _KEY_BYTES or fresh in (local.last, bytes(_KEY_BYTES)):
+    # Only a digest is kept to compare with: the bytes themselves make keys.
+    mark = hashlib.sha256(fresh).digest()
+    if len(fresh) != _KEY_BYTES or mark == local.last or fresh == bytes(_KEY_BYTES):
         raise EntropyError(
             "the operating system's entropy source repeated itself or returned zeros, so noise "
             "from it could be predicted. Nothing was released; check the machine's random device."
         )
-    local.last = fresh
+    local.last = mark
     return fresh
 
 

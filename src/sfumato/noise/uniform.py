@@ -101,7 +101,7 @@ def scaled_exp(factor: Fraction, exponent: Fraction) -> Threshold:
 
 def fixed_exp(exponent: Fraction, length: int, factor: Fraction = Fraction(1)) -> tuple[int, int]:
     """Enclose ``factor * exp(exponent) * 2^length`` between integers, a few units apart at most."""
-    # e^x < 2^(1.45 x) for x < 0: far below the last bit nothing needs to be computed, and a huge
+    # e^x < 2^(1.44 x) for x < 0: far below the last bit nothing needs to be computed, and a huge
     # exponent would otherwise make a huge decimal.
     if exponent < 0 and -exponent * 144 // 100 > length + _log2_up(factor):
         return 0, 1

@@ -14,7 +14,7 @@ from math import exp
 from textwrap import fill
 from typing import TYPE_CHECKING, TypeAlias
 
-from sfumato.core.number import Exactable, failure_probability, nonnegative, show
+from sfumato.core.number import show
 from sfumato.core.unit import Neighbors, Unit
 from sfumato.release.format import approximate, percent, plain, printable
 from sfumato.release.page import Page
@@ -23,7 +23,6 @@ from sfumato.release.wording import describe
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sfumato.core.loss import Loss
     from sfumato.release.release import Release
 
 Facts: TypeAlias = tuple[tuple[str, str], ...]
@@ -46,20 +45,13 @@ class Card:
     digest: str
 
     @classmethod
-    def of(
-        cls,
-        release: Release,
-        *,
-        epsilon: Exactable | None = None,
-        delta: Exactable | None = None,
-        rho: Exactable | None = None,
-    ) -> Card:
-        """Describe `release`; the numbers, if given, are those computed for its cost."""
+    def of(cls, release: Release) -> Card:
+        """Describe `release`."""
         sections = (
             ("What was released", _content(release)),
             ("Who is protected, and how", _protection(release)),
             ("How it was computed", _mechanisms(release)),
-            ("What it cost", _price(release.cost, epsilon, delta, rho)),
+            ("What it cost", _price(release)),
             ("What was claimed, what was enforced", _trust(release)),
             ("Origin", _origin(release)),
         )
@@ -86,11 +78,11 @@ class Card:
         content = {"title": self.title, "release": self.digest, "sections": sections}
         return json.dumps(content, ensure_ascii=False, indent=2)
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """Return the card as one self-contained HTML page; write it if `path` is given."""
+    def to_html(self, path: str | Path | None = None) -> str | None:
+        """Write the card as one self-contained HTML page; without a path, return it."""
         page = Page(self.title)
         self.write(page)
-        return page.html() if path is None else page.save(path)
+        return page.write(path)
 
     def write(self, page: Page) -> None:
         """Append the card to a page."""
@@ -171,33 +163,34 @@ def _mechanisms(release: Release) -> Facts:
     return tuple(facts)
 
 
-def _price(
-    cost: Loss, epsilon: Exactable | None, delta: Exactable | None, rho: Exactable | None
-) -> Facts:
-    facts = [("Loss", said) for said in describe(cost)]
-    if epsilon is not None:
-        bound = nonnegative(epsilon, "epsilon")
-        slack = failure_probability(0 if delta is None else delta)
-        exception = f" at δ = {show(slack)}" if slack else ", with no exception (δ = 0)"
-        facts.append(("As computed", f"ε = {show(bound)}{exception}"))
-        facts.append(("In words", _meaning(bound, slack)))
-    if rho is not None:
-        facts.append(("As computed", f"ρ = {show(nonnegative(rho, 'rho'))}"))
+def _price(release: Release) -> Facts:
+    facts = [("Loss", said) for said in describe(release.cost)]
+    price = release.price
+    if price is None:
+        return tuple(facts)
+    if price.epsilon is not None:
+        at = f"at δ = {show(price.delta)}" if price.delta else "with no exception (δ = 0)"
+        facts.append(("As computed", f"ε = {show(price.epsilon)} {at}"))
+        facts.append(("In words", _meaning(price.epsilon, price.delta, release.neighbors)))
+    if price.rho is not None:
+        facts.append(("As computed", f"ρ = {show(price.rho)} of concentrated DP"))
     return tuple(facts)
 
 
-def _meaning(epsilon: Fraction, delta: Fraction) -> str:
+def _meaning(epsilon: Fraction, delta: Fraction, relation: Neighbors) -> str:
     if epsilon > 50:
         return (
             "No protection worth the name: some answer may all but prove what one unit's data was."
         )
     factor = exp(approximate(epsilon)) * (1 + 1e-9)  # up: the sentence may only overstate
     times = plain(Fraction(int(factor * 100) + 1, 100)) if epsilon else "1"
-    beyond = f", apart from events of probability {show(delta)} at most" if delta else ""
-    return (
-        f"With or without one unit's data, no event becomes more than {times} times as likely"
-        f"{beyond}."
+    compared = (
+        "With or without one unit's data"
+        if relation is Neighbors.ADD_REMOVE
+        else "With one unit's data or with other data in its place"
     )
+    beyond = f", apart from events of probability {show(delta)} at most" if delta else ""
+    return f"{compared}, no event becomes more than {times} times as likely{beyond}."
 
 
 def _trust(release: Release) -> Facts:
@@ -215,8 +208,8 @@ def _trust(release: Release) -> Facts:
             ),
             (
                 "Charge",
-                "Not durable. Nothing was charged: no ledger. Further answers from the same data "
-                "add to this cost, and nobody counts them here.",
+                "Not durable. No ledger took part, so nothing was charged here. Further answers "
+                "from the same data add to this cost; whoever asks has to keep count.",
             ),
         )
     kept = (

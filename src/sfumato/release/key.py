@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from math import prod
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -19,7 +20,9 @@ def key_columns(
     keys: Mapping[str, Iterable[Any]] | Iterable[KeyColumn] | None,
 ) -> tuple[KeyColumn, ...]:
     """Bring key columns into their one form: a name, and values of one kind or None."""
-    pairs = keys.items() if isinstance(keys, Mapping) else keys or ()
+    pairs = list(keys.items() if isinstance(keys, Mapping) else keys or ())
+    if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in pairs):
+        raise InputError("keys name their column. Pass keys={'zone': ['A', 'B']}.")
     columns = []
     for name, values in pairs:
         check_name(name, "a key column")
@@ -41,6 +44,20 @@ def key_columns(
             )
         columns.append((name, plain))
     return tuple(columns)
+
+
+def check_cells(
+    name: str, keys: Mapping[str, Iterable[Any]] | None, shape: tuple[int, ...]
+) -> None:
+    """Refuse a name or keys that an answer of this shape could not carry, before it is drawn."""
+    check_name(name, "a measure")
+    count = prod(shape)
+    for column, values in key_columns(keys):
+        if len(values) != count:
+            raise InputError(
+                f"there are {len(values)} keys of {column!r} for {count} values. "
+                f"Pass one key for each value."
+            )
 
 
 def index_columns(shape: tuple[int, ...]) -> tuple[KeyColumn, ...]:

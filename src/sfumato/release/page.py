@@ -131,11 +131,12 @@ class Page:
             f"<main>\n{body}\n</main>\n{footer}</body>\n</html>\n"
         )
 
-    def save(self, path: str | Path) -> str:
-        """Write the page to a file and return its text."""
-        html = self.html()
-        Path(path).write_text(html, encoding="utf-8", newline="\n")
-        return html
+    def write(self, path: str | Path | None = None) -> str | None:
+        """Write the page to a file; without a path, return its text."""
+        if path is None:
+            return self.html()
+        Path(path).write_text(self.html(), encoding="utf-8", newline="\n")
+        return None
 
     def _close(self) -> None:
         if self._open:

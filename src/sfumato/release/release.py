@@ -14,6 +14,7 @@ from sfumato.release import frame
 from sfumato.release.estimate import Estimate
 from sfumato.release.key import KeyColumn, index_columns, key_columns
 from sfumato.release.measure import Measure, cells, check_name, is_unicode, view
+from sfumato.release.price import Price
 from sfumato.release.version import version
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Release:
         measures: what was measured, in the order asked; all of the same length as the keys.
         confidence: the probability with which each single interval holds.
         cost: the privacy loss.
+        price: the loss in numbers, as accounting computed it; None if nobody did.
         unit: the unit that is protected; None in the laboratory, where nobody declares one.
         notes: static sentences, such as "values above 200 count as 200".
         receipt: the ledger entry that paid for it; None in the laboratory.
@@ -54,6 +56,7 @@ class Release:
     measures: tuple[Measure, ...]
     confidence: Fraction
     cost: Loss
+    price: Price | None = None
     unit: Unit | None = None
     notes: tuple[str, ...] = ()
     receipt: str | None = None
@@ -86,8 +89,9 @@ class Release:
         lengths = {len(values) for _, values in self.keys} | {len(m) for m in self.measures}
         if not self.measures or len(lengths) != 1 or (not self.keys and lengths != {1}):
             raise InputError(
-                "the columns of a release do not fit together: it needs at least one measure, all "
-                "columns of one length, and keys unless the answer is a single number."
+                f"the columns of a release do not fit together: their lengths are "
+                f"{sorted(lengths)}. It needs at least one measure, all columns of one length, and "
+                f"keys unless the answer is a single number."
             )
         names = self.columns
         if len(set(names)) != len(names):
@@ -111,6 +115,7 @@ class Release:
         scale: Exactable | None = None,
         notes: Iterable[str] = (),
         unit: Unit | None = None,
+        price: Price | None = None,
     ) -> Release:
         """Build the release of one measure; mechanisms call it in the laboratory.
 
@@ -125,12 +130,13 @@ class Release:
             scale: the noise scale, where it does not depend on the data.
             notes: static sentences about the answer.
             unit: the protected unit, where one is declared.
+            price: the cost in numbers, from `sfumato.accounting.price`.
         """
         sure = open_unit(confidence, "confidence")
         check_name(name, "a measure")
         measure = Measure.of(name, values, error, confidence=sure, mechanism=mechanism, scale=scale)
         named = index_columns(cells(values).shape) if keys is None else key_columns(keys)
-        return cls(named, (measure,), sure, cost, unit=unit, notes=tuple(notes))
+        return cls(named, (measure,), sure, cost, price, unit, tuple(notes))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -223,30 +229,17 @@ class Release:
         """Write a Parquet file of the table; the release itself travels in its metadata."""
         frame.to_parquet(self, path)
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """Return one self-contained HTML page, and write it if `path` is given."""
+    def to_html(self, path: str | Path | None = None) -> str | None:
+        """Write one self-contained HTML page to `path`; without a path, return it."""
         from sfumato.release.report import report
 
-        page = report(self)
-        return page.html() if path is None else page.save(path)
+        return report(self).write(path)
 
-    def card(
-        self,
-        *,
-        epsilon: Exactable | None = None,
-        delta: Exactable | None = None,
-        rho: Exactable | None = None,
-    ) -> Card:
-        """Return what a data-protection officer asks; numbers come from `sfumato.accounting`.
-
-        Args:
-            epsilon: ε as computed for this release's cost, if it was.
-            delta: the δ at which it was computed.
-            rho: ρ as computed for this release's cost, if it was.
-        """
+    def card(self) -> Card:
+        """Return what a data-protection officer asks, answered from the release itself."""
         from sfumato.release.card import Card
 
-        return Card.of(self, epsilon=epsilon, delta=delta, rho=rho)
+        return Card.of(self)
 
     def chart(self, measure: str | None = None) -> altair.LayerChart:
         """Return an Altair chart of one measure (the first, unless named) with its intervals."""

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar, overload
 
+from sfumato.accounting.sums import Remaining
 from sfumato.core.budget import Budget
 from sfumato.core.loss import Loss
 from sfumato.core.schema import Schema
@@ -49,8 +50,8 @@ class Curator(Protocol):
         """Who is protected."""
 
     @property
-    def remaining(self) -> Budget:
-        """What may still be spent."""
+    def remaining(self) -> Remaining:
+        """What may still be spent, in both views of the filter."""
 
     @overload
     def measure(self, query: Query, mechanism: Mechanism[Out]) -> Release: ...

@@ -76,9 +76,15 @@ def test_parallel_keeps_both_where_neither_covers_the_other(a, b):
 
 def test_parallel_under_replace_counts_two_parts_for_each():
     parts = [Pure(e, neighbors="replace") for e in (1, 2, 3, 4)]
-    assert epsilon(parallel(parts)) == 7
-    assert epsilon(parallel(parts, shared=2)) == 10
+    assert epsilon(parallel(parts, presence=True)) == 7
+    assert epsilon(parallel(parts, shared=2, presence=True)) == 10
     assert epsilon(parallel(parts[:1])) == 1
+
+
+def test_parallel_under_replace_asks_whether_presence_is_covered():
+    # A sum of values in [100, 101] moves by 1 under replace, but by 101 when a unit comes or goes.
+    with pytest.raises(NeighborsError, match="presence=True"):
+        parallel([Pure(1, neighbors="replace")] * 4)
 
 
 def test_parallel_of_many_equal_parts_is_small():

@@ -31,7 +31,7 @@ def test_equal_limits_are_equal_budgets():
     ids=lambda costs: "+".join(costs) or "none",
 )
 def test_budget_refuses_no_family_and_two(costs):
-    with pytest.raises(CostError, match="Budget"):
+    with pytest.raises(CostError, match="epsilon="):
         Budget(**costs)
 
 

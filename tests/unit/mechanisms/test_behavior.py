@@ -216,6 +216,31 @@ def test_grid_answers_are_multiples_of_the_step():
     assert isinstance(grid(0.5), float)
 
 
+def test_randomized_response_releases_the_share():
+    coin, answers = M.RandomizedResponse(2), S(l1=1, neighbors="replace")
+    release = coin.release([True] * 300 + [False] * 700, answers)
+    assert release["share"].low <= release["share"].value <= release["share"].high
+    assert release.price.epsilon == 2 and len(release) == 1
+
+
+def test_releases_carry_their_price():
+    count = S(l0=1, linf=1)
+    assert M.DiscreteLaplace(2).release(5, count).price.epsilon == Fraction(1, 2)
+    gaussian = M.DiscreteGaussian(4)
+    price = gaussian.release(5, count).price
+    assert (price.epsilon, price.delta) == (
+        accounting.epsilon(gaussian.loss(count), "1e-6"),
+        Fraction(1, 10**6),
+    )
+    assert price.rho == Fraction(1, 32)
+    assert "ε = 0.5 with no exception" in str(M.DiscreteLaplace(2).release(5, count).card())
+
+
+def test_the_narrowest_interval_of_all_is_an_interval():
+    for mechanism in (M.DiscreteGaussian(3), M.DiscreteLaplace(3)):
+        assert mechanism.error(S(l1=1)).halfwidth(1 - Fraction(1, 10**17)) > 20
+
+
 def test_repr_is_what_one_would_type():
     assert repr(M.DiscreteLaplace("5/2")) == "DiscreteLaplace(scale=2.5)"
     assert repr(M.RandomizedResponse(1)) == "RandomizedResponse(epsilon=1)"

@@ -157,3 +157,15 @@ def test_noise_never_touches_numpy_random(monkeypatch):
     draw(Laplace(Fraction(5)), 1000, system())
     draw(Gaussian(Fraction(500)), 1000, system())
     Choice(np.arange(5), Fraction(1)).draw(5, system())
+
+
+@pytest.mark.parametrize("kind", [Laplace, Gaussian])
+def test_wide_noise_goes_on_beyond_the_first_chunk(kind):
+    drawn = draw(kind(Fraction(2**60)), 2**17 + 3, SeededRng(6))
+    assert drawn.dtype == np.object_ and drawn.shape == (2**17 + 3,)
+    assert all(type(x) is int for x in drawn[-5:])
+
+
+def test_gaussian_noise_is_two_sided():
+    with pytest.raises(RangeError, match="both sides"):
+        Gaussian(Fraction(3), two_sided=False)

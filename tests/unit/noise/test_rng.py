@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from sfumato.core.errors import EntropyError
 from sfumato.noise import rng as rng_module
@@ -103,5 +104,44 @@ def test_every_refill_reads_new_entropy(monkeypatch):
     rng = SystemRng()
     for _ in range(3):
         rng.words(4096)
-    assert calls == [32, 32, 32]
-    assert os.getpid() == rng._local.pid
+    assert calls == [32] * 4  # one for the first key, one for each refill
+
+
+def test_a_child_with_its_parents_process_id_draws_anew(monkeypatch):
+    # In containers parent and child can both be process 1: the fork itself must be noticed.
+    monkeypatch.setattr(rng_module.os, "getpid", lambda: 1)
+    rng = SystemRng()
+    rng.words(10)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, rng.words(4).tobytes())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 32) != rng.words(4).tobytes()
+    os.close(read)
+    os.close(write)
+
+
+def test_an_interrupted_start_begins_again(monkeypatch):
+    rng = SystemRng()
+    empty = rng_module.np.empty
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rng_module.np, "empty", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        rng.words(4)
+    monkeypatch.setattr(rng_module.np, "empty", empty)
+    assert not hasattr(rng._local, "born")
+    assert rng.words(4).size == 4
+
+
+def test_nothing_that_is_kept_reproduces_words_already_drawn():
+    rng = SystemRng()
+    words = rng.words(1000)
+    for held in (rng._local.last, rng._local.key):
+        stream = Cipher(algorithms.AES(held), modes.CTR(bytes(16))).encryptor()
+        again = np.frombuffer(stream.update(bytes(8 * 1004)), np.uint64)
+        assert not np.isin(words, again).any()

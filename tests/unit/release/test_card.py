@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -17,6 +18,7 @@ from sfumato.core.loss import (
 )
 from sfumato.core.unit import Unit
 from sfumato.release import Measure, Release
+from sfumato.release.price import Price
 from sfumato.release.wording import describe
 
 
@@ -26,7 +28,7 @@ def words(card):
 
 def test_card_of_the_laboratory_says_that_nothing_was_charged(make):
     said = words(make().card())
-    assert "Nothing was charged: no ledger" in said
+    assert "No ledger took part, so nothing was charged" in said
     assert "Not durable" in said
     assert "stated by the caller" in said
     assert "With and without the data of any one unit" in said
@@ -70,25 +72,34 @@ def test_card_of_a_quantile_counts_in_ranks(make):
     )
 
 
-def test_card_shows_the_numbers_it_is_given(make):
-    said = words(make().card(epsilon="0.5", delta="1e-6"))
+def priced(make, *figures):
+    return words(replace(make(), price=Price(*figures)).card())
+
+
+def test_card_shows_the_numbers_that_were_computed(make):
+    said = priced(make, "0.5", "1e-6")
     assert "ε = 0.5 at δ = 1e-06" in said
     assert "more than 1.65 times as likely, apart from events of probability 1e-06" in said
-    assert "ε = 0.5, with no exception (δ = 0)" in words(make().card(epsilon="0.5"))
-    assert "As computed: ρ = 0.125" in words(make().card(rho="1/8"))
+    assert "ε = 0.5 with no exception (δ = 0)" in priced(make, "0.5")
+    assert "As computed: ρ = 0.125" in priced(make, None, 0, "1/8")
     assert "As computed" not in words(make().card())
 
 
 def test_card_never_understates_the_factor(make):
-    assert "more than 2.72 times" in words(make().card(epsilon=1))  # e = 2.7182...
-    assert "more than 1 times" in words(make().card(epsilon=0))
-    assert "No protection" in words(make().card(epsilon=1000))
+    assert "more than 2.72 times" in priced(make, 1)  # e = 2.7182...
+    assert "more than 1 times" in priced(make, 0)
+    assert "No protection" in priced(make, 1000)
 
 
-@pytest.mark.parametrize("numbers", [{"epsilon": -1}, {"epsilon": 1, "delta": 2}, {"rho": -1}])
-def test_card_refuses_numbers_that_cannot_be(make, numbers):
+def test_card_compares_what_the_relation_compares(make):
+    replaced = replace(make(cost=Pure(1, neighbors="replace")), price=Price(1))
+    assert "other data in its place, no event becomes" in words(replaced.card())
+
+
+@pytest.mark.parametrize("figures", [(-1,), (1, 2), (None, 0, -1)])
+def test_price_refuses_numbers_that_cannot_be(figures):
     with pytest.raises(InputError):
-        make().card(**numbers)
+        Price(*figures)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +156,8 @@ def test_card_as_json_names_the_release(make):
 
 def test_card_as_page_is_escaped(make, tmp_path):
     release = make([1], name="<b>", keys={"<script>": ["<i>"]}, notes=["<u>"], mechanism="<s>")
-    html = release.card().to_html(tmp_path / "card.html")
+    release.card().to_html(tmp_path / "card.html")
+    html = (tmp_path / "card.html").read_text("utf-8")
     assert (tmp_path / "card.html").read_text("utf-8") == html
     for tag in ("<script", "<b>", "<i>", "<u>", "<s>"):
         assert tag not in html

@@ -65,7 +65,7 @@ def test_json_is_golden():
         '"linf":{"$q":"1/1"},"neighbors":"add_remove","scale":{"$q":"2/1"}},"durable":false,'
         '"keys":{"$t":[]},"measures":{"$t":[{"$":"Measure","covers":"noise only","high":{"$t":[9]},'
         '"kind":"integer","low":{"$t":[1]},"margin":null,"mechanism":"","name":"n","scale":null,'
-        '"values":{"$t":[7]}}]},"notes":{"$t":[]},"receipt":null,"unit":null,"version":"1.2.3"}'
+        '"values":{"$t":[7]}}]},"notes":{"$t":[]},"price":null,"receipt":null,"unit":null,"version":"1.2.3"}'
     )
     assert Release.from_json(text) == release
     assert Release.from_json(text.encode()).digest == release.digest
