@@ -52,6 +52,7 @@ fix: $(DEV) ## format, sort imports, apply safe fixes, rewrite generated pages
 	@$(BIN)/ruff check --quiet --fix $(CODE) || true
 	@$(BIN)/ruff format --quiet $(CODE)
 	@$(BIN)/python tools/bibliography.py
+	@$(BIN)/python tools/planted_bugs.py
 
 docs: $(DEV) ## build the documentation into site/
 	@$(MKDOCS)

@@ -22,7 +22,7 @@ MAKERS_OF_SENSITIVITY = (
     "cli/demo.py",  # plays in the laboratory
 )
 # To an auditor the error of a program is an output, whatever it is.
-CATCHERS_OF_EVERYTHING = ("audit/blackbox.py", "audit/replay.py")
+CATCHERS_OF_EVERYTHING = ("audit/output.py",)
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "zoo"}
 BROAD = {"Exception", "BaseException"}
 KERNEL = "session/kernel.py"

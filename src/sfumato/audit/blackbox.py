@@ -15,7 +15,7 @@ from sfumato.audit.bulk import Draw, releases
 from sfumato.audit.claim import Claim, Claimable
 from sfumato.audit.feature import Support
 from sfumato.audit.neighbor import inputs, sensitivity_of
-from sfumato.audit.output import Raised
+from sfumato.audit.output import outcome
 from sfumato.audit.verdict import Verdict
 from sfumato.core.errors import InputError
 from sfumato.core.number import Exactable, open_unit, show
@@ -115,7 +115,7 @@ def program(
             # In turn, so that neither side always runs first, warm or late.
             for side in (0, 1) if i % 2 else (1, 0):
                 start = perf_counter()
-                outputs[side].append(_run(f, (a, b)[side]))
+                outputs[side].append(outcome(f, (a, b)[side]))
                 seconds[side, i] = perf_counter() - start
         first, second = (
             Batch.of_outputs(outputs[side], seconds[side] if timing else None) for side in (0, 1)
@@ -135,13 +135,6 @@ def _pair(mechanism: Any, a: Any, b: Any, draw: Draw | None) -> Pair:
     plain = all(isinstance(x, int | float | Fraction) for x in (a, b))
     support = Support(float(a), float(b), float(scale)) if plain and scale is not None else None
     return Pair((_brief(a), _brief(b)), both, support)
-
-
-def _run(f: Callable[[Any], Any], data: Any) -> Any:
-    try:
-        return f(data)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the caller of f sees it
-        return Raised.of(error)
 
 
 def _brief(value: Any) -> str:

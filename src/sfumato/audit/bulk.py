@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.audit.batch import Batch
+from sfumato.audit.output import outcome
 from sfumato.core.errors import InputError
 from sfumato.mechanisms import (
     DiscreteGaussian,
@@ -72,7 +73,7 @@ def many(mechanism: Any, exact: Any, size: int, rng: Rng) -> Any:
         return _choices(mechanism, exact, size, rng)
     if sample is Quantile.sample:
         return _quantiles(mechanism, exact, size, rng)
-    return [mechanism.sample(exact, rng) for _ in range(size)]
+    return [outcome(lambda _: mechanism.sample(exact, rng), exact) for _ in range(size)]
 
 
 def _choices(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -36,6 +36,14 @@ class Raised:
     def __repr__(self) -> str:
         """Show it as Python would."""
         return f"{self.kind}: {self.text}"
+
+
+def outcome(program: Callable[[Any], Any], data: Any) -> Any:
+    """Run a program and return what it ended with: its result, or the error that it raised."""
+    try:
+        return program(data)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the caller of the program sees it
+        return Raised.of(error)
 
 
 def atom(value: Any) -> int:

@@ -18,7 +18,7 @@ from typing import Any
 from sfumato import accounting
 from sfumato.accounting.grid import UNIT
 from sfumato.audit.claim import Claim, Claimable
-from sfumato.audit.output import Raised, canonical, parts
+from sfumato.audit.output import Raised, canonical, outcome, parts
 from sfumato.audit.tape import Call, Tape, TappedCurator, tapped_laboratory
 from sfumato.core.errors import LossError, SensitivityError
 from sfumato.core.loss import Loss
@@ -127,10 +127,8 @@ def _run(program: Callable[[Any], Any], data: Any, tape: Tape) -> _Ending:
     curated = hasattr(data, "measure")
     handle, had = TappedCurator(data, tape) if curated else data, getattr(data, "remaining", None)
     with tapped_laboratory(tape):
-        try:
-            kind, output = "result", program(handle)
-        except Exception as problem:  # noqa: BLE001 - an error is an output, and compared as one
-            kind, output = "error", Raised.of(problem)
+        output = outcome(program, handle)
+    kind = "error" if isinstance(output, Raised) else "result"
     seen = tuple(canonical(part) for _, part in parts(output))
     return _Ending(kind, seen, curated, had, getattr(data, "remaining", None))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -137,9 +137,14 @@ class FakeCurator:
         return {key: self._over([r for r in self._rows if r.get(column) == key]) for key in keys}
 
     def open(self, query: Any, mechanism: Continual) -> Stream:
-        """Charge a continual mechanism once and start it."""
-        loss = mechanism.loss(query.sensitivity(self.unit))
-        self._purse.pay(accounting.charge(loss))
+        """Charge a continual mechanism once and start it.
+
+        Under a budget with δ interleaved interactions are proved for the zCDP sum alone, so the
+        charge has no ε there.
+        """
+        price = accounting.charge(mechanism.loss(query.sensitivity(self.unit)))
+        pure = self._purse.limits.rho is None
+        self._purse.pay(price if pure else replace(price, epsilon=None))
         return mechanism.start(self._rng)
 
     def _over(self, rows: Sequence[Row]) -> FakeCurator:
