@@ -6,6 +6,7 @@ difference: ``SFUMATO_REWRITE_GOLDEN=1 pytest tests/golden/test_messages.py``.
 
 import os
 import re
+import sqlite3
 import sys
 from pathlib import Path
 from unittest.mock import patch
@@ -17,6 +18,8 @@ from sfumato.accounting import Sums, charge, spend
 from sfumato.core import codec
 from sfumato.core.errors import SfumatoError
 from sfumato.core.loss import Composed, Concentrated, GaussianShift, LaplaceShift, Pure, Worst
+from sfumato.ledger import Ledger
+from sfumato.ledger import connection as ledger_connection
 from sfumato.noise.rng import SystemRng
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
@@ -36,6 +39,57 @@ def without_pandas():
 def without_entropy():
     with patch("os.urandom", side_effect=OSError):
         SystemRng().words(1)
+
+
+def ledger(**options):
+    return Ledger.create(None, sf.Budget(epsilon=1), sf.Unit.row(), **options)
+
+
+def ask(ledger, plan="plan", cost="0.1", analyst=None, request="q1"):
+    return ledger.reserve(request, analyst, "trips", "2026-11", plan, Pure(cost))
+
+
+def other_question():
+    book = ledger()
+    ask(book), ask(book, plan="other")
+
+
+def under_way():
+    book = ledger()
+    book.touch(ask(book)), ask(book)
+
+
+def abandoned():
+    book = ledger()
+    granted = ask(book)
+    book.touch(granted), book.abandon(granted), ask(book)
+
+
+def untouched():
+    book = ledger()
+    book.settle(ask(book), b"")
+
+
+def closed():
+    book = ledger()
+    book.fault(), ask(book)
+
+
+def used_version():
+    book = ledger()
+    ask(book), book.refresh("trips", "2026-11")
+
+
+def all_together():
+    book = ledger(analysts={"ana": sf.Budget(1), "bob": sf.Budget(1)})
+    ask(book, cost=1, analyst="ana"), ask(book, "other", analyst="bob")
+
+
+def failing(code):
+    """Raise what a failure of the database becomes."""
+    problem = sqlite3.OperationalError()
+    problem.sqlite_errorcode = code
+    raise ledger_connection.translated(problem)
 
 
 CASES = {
@@ -116,6 +170,30 @@ CASES = {
     "candidates: prior": lambda: mechanisms.Exponential(["a", "b"], rate=1, prior=[1]),
     "scores: too few": lambda: mechanisms.Exponential(["a", "b"], rate=1)([1]),
     "scores: not finite": lambda: mechanisms.Exponential(["a", "b"], rate=1)([1, float("nan")]),
+    # ledger
+    "ledger: exceeded": lambda: ask(ledger(), cost=2),
+    "ledger: exceeded by all": all_together,
+    "ledger: below what was spent": lambda: (book := ledger(), ask(book))[0].raise_budget(
+        sf.Budget("0.01")
+    ),
+    "ledger: charge below loss": lambda: ledger().reserve(
+        "q1", None, "trips", "1", "plan", Pure(1), charge(Pure("0.5"))
+    ),
+    "ledger: missing": lambda: Ledger.open("no such file"),
+    "ledger: exists": lambda: Ledger.create(__file__, sf.Budget(1), sf.Unit.row()),
+    "ledger: cannot be written": lambda: failing(sqlite3.SQLITE_READONLY),
+    "ledger: full": lambda: failing(sqlite3.SQLITE_FULL),
+    "ledger: unforeseen": lambda: failing(sqlite3.SQLITE_MISUSE),
+    "ledger: busy": lambda: failing(sqlite3.SQLITE_BUSY),
+    "ledger: corrupt": lambda: Ledger.open(__file__),
+    "request: other question": other_question,
+    "request: under way": under_way,
+    "request: abandoned": abandoned,
+    "request: untouched": untouched,
+    "request: used version": used_version,
+    "request: no name": lambda: ask(ledger(), request=""),
+    "analyst: not listed": lambda: ask(ledger(analysts={"ana": sf.Budget(1)}), analyst="eve"),
+    "data: closed": closed,
     # the rest
     "input: one end": lambda: sf.Estimate(1, low=0),
     "extra: missing": without_pandas,

@@ -65,7 +65,14 @@ def decode(data: bytes) -> Any:
         value = _unpack(json.loads(str(data, "ascii"), parse_float=_no_bare_float))
     except CodecError:
         raise
-    except (ValueError, TypeError, ArithmeticError, RecursionError, SfumatoError) as problem:
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+        SfumatoError,
+    ) as problem:
         raise CodecError(
             f"these bytes are not a canonical encoding ({type(problem).__name__}). "
             f"They were cut, edited, or written by a newer version."

@@ -19,7 +19,13 @@
     ├── BudgetError           E4xx  the price and the limit
     │   ├── BudgetExceeded    E401  the release costs more than what is left
     │   ├── LossError         E402  a loss that the accountant does not know
-    │   └── NeighborsError    E403  losses under different neighbor relations
+    │   ├── NeighborsError    E403  losses under different neighbor relations
+    │   ├── LedgerError       E404  a ledger that cannot be used or written
+    │   │   ├── LedgerBusy    E405  others keep the ledger locked
+    │   │   └── LedgerCorrupt E406  a ledger that is damaged, changed or rolled back
+    │   ├── RequestError      E407  a request id, or a step, that does not follow
+    │   ├── AnalystError      E408  an analyst without a share of the budget
+    │   └── DataClosed        E409  a fault that the owner has not yet seen
     └── InternalError         E6xx  sfumato or its machine is at fault
         ├── EntropyError      E601  no randomness to be had
         └── CodecError        E602  bytes that are not a canonical encoding
@@ -161,6 +167,42 @@ class NeighborsError(BudgetError, ValueError):
     """Losses under different neighbor relations."""
 
     code = "E403"
+
+
+class LedgerError(BudgetError):
+    """A ledger that cannot be used or written."""
+
+    code = "E404"
+
+
+class LedgerBusy(LedgerError):
+    """Others keep the ledger locked."""
+
+    code = "E405"
+
+
+class LedgerCorrupt(LedgerError):
+    """A ledger that is damaged, changed or rolled back."""
+
+    code = "E406"
+
+
+class RequestError(BudgetError):
+    """A request id, or a step, that does not follow from what the ledger holds."""
+
+    code = "E407"
+
+
+class AnalystError(BudgetError):
+    """An analyst without a share of the budget."""
+
+    code = "E408"
+
+
+class DataClosed(BudgetError):
+    """A fault that the owner has not yet seen."""
+
+    code = "E409"
 
 
 class InternalError(SfumatoError):

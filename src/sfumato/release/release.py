@@ -10,6 +10,7 @@ from sfumato.core.codec import canonical, decode, digest, encode
 from sfumato.core.errors import CodecError, InputError, LossError, NeighborsError, UnknownName
 from sfumato.core.loss import Loss
 from sfumato.core.number import Exactable, open_unit
+from sfumato.core.unit import Neighbors, Unit
 from sfumato.release import frame
 from sfumato.release.estimate import Estimate
 from sfumato.release.key import KeyColumn, index_columns, key_columns
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-    from sfumato.core.unit import Neighbors, Unit
     from sfumato.release.card import Card
     from sfumato.release.error import Error
 
@@ -74,6 +74,9 @@ class Release:
             raise LossError(
                 "a release needs its cost. Pass what mechanism.loss(sensitivity) returns."
             )
+        for part, kind in ((self.unit, Unit), (self.price, Price)):
+            if part is not None and not isinstance(part, kind):
+                raise InputError(f"the {kind.__name__.lower()} of a release is a {kind.__name__}.")
         if self.unit is not None and self.unit.neighbors is not self.cost.neighbors:
             raise NeighborsError("unit and cost of a release state different neighbor relations.")
         texts = (*self.notes, self.version, *([] if self.receipt is None else [self.receipt]))

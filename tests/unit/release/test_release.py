@@ -211,3 +211,9 @@ def test_notebook_view_is_escaped_and_short(make):
     assert "<b>" not in html
     assert html.count("<tr>") == 21
     assert "5 more rows" in html
+
+
+@pytest.mark.parametrize("part", ["unit", "price"])
+def test_release_refuses_parts_of_another_kind(part):
+    with pytest.raises(InputError, match=f"the {part} of a release"):
+        Release((), (Measure("n", (7,)),), Fraction(9, 10), COST, **{part: {}})

@@ -1,0 +1,13 @@
+"""The ledger: an append-only, hash-chained record of every charge, in one SQLite file.
+
+`Ledger` reserves before data is read, remembers what happened to every request and returns stored
+answers for repeated ones. `verify` replays a file from its first entry and says what is wrong.
+"""
+
+from sfumato.ledger.event import Event, LedgerHeader
+from sfumato.ledger.order import Reservation
+from sfumato.ledger.store import Ledger
+from sfumato.ledger.tally import Tally
+from sfumato.ledger.verify import Verification, verify
+
+__all__ = ["Event", "Ledger", "LedgerHeader", "Reservation", "Tally", "Verification", "verify"]

@@ -1,0 +1,76 @@
+"""Why a ledger says no; each reason is one constant text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.core.errors import AnalystError, BudgetExceeded, DataClosed, RequestError
+
+if TYPE_CHECKING:
+    from sfumato.accounting.sums import Charge
+
+
+def abandoned() -> RequestError:
+    """Return the one answer that an abandoned request ever gets."""
+    return RequestError(
+        "this request failed after data had been touched. Its charge stands, because a failure "
+        "can tell something too. Ask again under a new request id, which is charged again."
+    )
+
+
+def other_body() -> RequestError:
+    """Return the error for an id that means something else."""
+    return RequestError(
+        "this request id was used for another question or another price, and an id means one "
+        "thing for ever. Ask under a new request id."
+    )
+
+
+def under_way() -> RequestError:
+    """Return the error for a request that somebody is at, or was when a process died."""
+    return RequestError(
+        "this request is under way, or was when a process died; it is charged once and answered "
+        "at most once. Ask again later with the same id; if it never ends, the owner abandons it."
+    )
+
+
+def wrong_state() -> RequestError:
+    """Return the error for a step that does not follow from where the request stands."""
+    return RequestError(
+        "this step does not follow from where the request stands: a request is reserved, touched, "
+        "then settled or abandoned, each once. Drop what was computed, and reserve again."
+    )
+
+
+def used_version() -> RequestError:
+    """Return the error for a label that is not new."""
+    return RequestError(
+        "this version label was used before for this dataset, and its stored answers are about "
+        "other data. Choose a label that is new."
+    )
+
+
+def not_listed() -> AnalystError:
+    """Return the error for an analyst without a share."""
+    return AnalystError(
+        "this ledger gives every analyst a share of the budget, and this one has none. Name an "
+        "analyst who is listed, or let the owner add a share."
+    )
+
+
+def closed() -> DataClosed:
+    """Return the error for data that a fault has closed."""
+    return DataClosed(
+        "a release failed after data had been touched, so the data is closed until its owner has "
+        "looked. Nothing was read. The owner opens it again with acknowledge()."
+    )
+
+
+def hidden(price: Charge, entry: int) -> BudgetExceeded:
+    """Return the refusal of the total, which does not tell an analyst what others spent."""
+    return BudgetExceeded(
+        f"this release fits your own share, but not what all analysts together have left. Nothing "
+        f"was charged (after ledger entry {entry}). Ask for less, or let the owner raise the "
+        f"budget.",
+        asked=price,
+    )

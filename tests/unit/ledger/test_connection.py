@@ -1,0 +1,305 @@
+"""What can go wrong with a file: each has a type, a constant message, and loses nothing."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import sfumato as sf
+from sfumato.core.errors import LedgerBusy, LedgerCorrupt, LedgerError, RangeError
+from sfumato.ledger import Ledger, verify
+
+UNIT = sf.Unit.row()
+
+
+def test_missing_file_is_never_made_by_opening(path):
+    for use in (Ledger.open, verify):
+        with pytest.raises(LedgerError, match="no ledger at this path"):
+            use(path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("content", [b"some notes of mine", b"SQLite format 3\0 but cut"])
+def test_existing_file_is_never_written_over(path, content):
+    path.write_bytes(content)
+    with pytest.raises(LedgerError, match="already a file"):
+        Ledger.create(path, sf.Budget(1), UNIT)
+    assert path.read_bytes() == content
+    for use in (Ledger.open, verify):
+        with pytest.raises(LedgerCorrupt, match="not a ledger"):
+            use(path)
+
+
+def test_existing_ledger_is_never_made_anew(make, ask, path):
+    ask(make())
+    with pytest.raises(LedgerError, match="already a file"):
+        Ledger.create(path, sf.Budget(100), UNIT)
+    assert len(Ledger.open(path).history()) == 1
+
+
+def test_file_of_another_program_is_left_alone(path):
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE mine (x)")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="already a file"):
+        Ledger.create(path, sf.Budget(1), UNIT)
+    with pytest.raises(LedgerCorrupt):
+        verify(path)
+    assert path.read_bytes() == before
+
+
+def test_empty_file_of_a_crash_can_become_a_ledger(path):
+    path.touch()
+    with pytest.raises(LedgerCorrupt):
+        Ledger.open(path)
+    Ledger.create(path, sf.Budget(1), UNIT).close()
+    assert verify(path).ok
+
+
+def test_folder_that_does_not_exist_is_refused(tmp_path):
+    with pytest.raises(LedgerError, match="cannot be written"):
+        Ledger.create(tmp_path / "none" / "trips.ledger", sf.Budget(1), UNIT)
+
+
+def test_newer_format_is_refused_and_left_alone(make, path):
+    make().close()
+    with sqlite3.connect(path) as other:
+        other.execute("PRAGMA user_version = 2")
+    other.close()
+    for use in (Ledger.open, verify):
+        with pytest.raises(LedgerError, match="newer version") as caught:
+            use(path)
+        assert type(caught.value) is LedgerError
+
+
+def test_read_only_ledger_can_be_read_and_not_charged(make, ask, path):
+    ask(make())
+    looking = Ledger.open(path, read_only=True)
+    assert len(looking.history()) == 1
+    with pytest.raises(LedgerError, match="cannot be written"):
+        ask(looking, "q2", plan="b")
+    looking.close()
+
+
+@pytest.mark.parametrize("word", ["BEGIN", "INSERT", "COMMIT"])
+@pytest.mark.parametrize(
+    "failure",
+    [
+        (sqlite3.SQLITE_FULL, LedgerError, "disk is full"),
+        (sqlite3.SQLITE_IOERR | (4 << 8), LedgerError, "disk is full or fails"),
+        (sqlite3.SQLITE_READONLY, LedgerError, "cannot be written"),
+        (sqlite3.SQLITE_BUSY, LedgerBusy, "locked"),
+        (sqlite3.SQLITE_CORRUPT, LedgerCorrupt, "damaged"),
+        (sqlite3.SQLITE_MISUSE, LedgerError, "not foreseen"),
+    ],
+)
+def test_failure_has_a_constant_message_and_changes_nothing(
+    break_at, make, ask, answer, path, word, failure
+):
+    code, kind, says = failure
+    ledger = make()
+    answer(ledger)
+    granted = ask(ledger, "q2", plan="b")
+    before = ledger.head
+    break_at(word, code)
+    for step in (lambda: ask(ledger, "q3", plan="c"), lambda: ledger.touch(granted)):
+        with pytest.raises(kind, match=says) as caught:
+            step()
+        assert "secret" not in str(caught.value)
+        assert caught.value.__cause__ is None
+        assert caught.value.__suppress_context__
+    break_at(None)
+    assert ledger.head == before
+    assert verify(path, before).ok
+    ledger.touch(granted)
+    ledger.settle(granted, b"after all")
+    assert ask(ledger).answer == b"public"
+
+
+def test_full_disk_refuses_and_goes_on_when_there_is_space(make, ask, path):
+    ledger = make(1000)
+    sqlite = ledger._file._sqlite
+    (pages,) = sqlite.execute("PRAGMA page_count").fetchone()
+    sqlite.execute(f"PRAGMA max_page_count = {pages + 2}")
+    granted = 0
+    with pytest.raises(LedgerError, match="disk is full"):
+        for i in range(1000):
+            ask(ledger, f"q{i}", 1, plan=f"plan {i}")
+            granted += 1
+    assert 0 < granted < 1000
+    assert len(ledger.history()) == granted  # a new connection has no limit any more
+    assert ask(ledger, f"q{granted}", 1, plan=f"plan {granted}").entry == granted + 1
+    assert verify(path).ok
+
+
+def test_locked_file_says_so_after_the_timeout(make, ask, path):
+    ledger = make(timeout=0.05)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerBusy, match="Nothing was charged"):
+        ask(ledger)
+    other.execute("ROLLBACK")
+    other.close()
+    assert ask(ledger).entry == 1
+
+
+def test_thread_that_keeps_the_ledger_is_not_waited_for_for_ever(make, ask):
+    ledger = make(timeout=0.05)
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with ledger._file.transaction(write=False):
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    try:
+        with pytest.raises(LedgerBusy):
+            ask(ledger)
+    finally:
+        done.set()
+        thread.join()
+    assert ask(ledger).entry == 1
+
+
+def test_header_that_cannot_be_read_is_damage(make, path):
+    make().close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("DROP TRIGGER header_no_update")
+    for content in (b"{", b"1"):
+        other.execute("UPDATE header SET content = ?", (content,))
+        for use in (Ledger.open, verify):
+            with pytest.raises(LedgerCorrupt):
+                use(path)
+    other.close()
+
+
+def test_two_that_make_the_same_ledger_at_once_end_up_with_one(path, monkeypatch):
+    first = Ledger.create(path, sf.Budget(1), UNIT)
+    monkeypatch.setattr("sfumato.ledger.connection.Connection.make", lambda _: None)
+    with pytest.raises(LedgerError, match="already a file"):
+        Ledger.create(path, sf.Budget(9), UNIT)
+    assert Ledger.open(path).budget == first.budget
+
+
+def test_timeout_must_be_a_time(path):
+    with pytest.raises(RangeError):
+        Ledger.create(path, sf.Budget(1), UNIT, timeout=-1)
+    assert not path.exists()
+
+
+def test_file_that_was_exchanged_while_open_is_noticed(make, ask, path, tmp_path):
+    ledger = make()
+    ask(ledger)
+    other = Ledger.create(tmp_path / "other", sf.Budget(1), UNIT)
+    other.close()
+    (tmp_path / "other").replace(path)
+    with pytest.raises(LedgerCorrupt, match="another file"):
+        ask(ledger, "q2", plan="b")
+    path.unlink()
+    with pytest.raises(LedgerError, match="no ledger"):
+        ask(ledger, "q2", plan="b")
+
+
+def test_rollback_behind_an_open_ledger_is_noticed(make, ask, path, tmp_path):
+    ledger = make()
+    ledger.close()
+    shutil.copy(path, tmp_path / "backup")
+    ask(ledger)
+    ledger.close()
+    path.write_bytes((tmp_path / "backup").read_bytes())  # the same file, an older content
+    with pytest.raises(LedgerCorrupt, match="rolled back"):
+        ask(ledger, "q2", plan="b")
+
+
+def test_rollback_is_noticed_against_a_head_when_opening(make, ask, path, tmp_path):
+    ledger = make()
+    ask(ledger)
+    ledger.close()
+    shutil.copy(path, tmp_path / "backup")
+    ask(ledger, "q2", plan="b")
+    head = ledger.head
+    ledger.close()
+    Ledger.open(path, head=head).close()
+    with pytest.raises(LedgerCorrupt, match="rolled back"):
+        Ledger.open(tmp_path / "backup", head=head)
+
+
+def test_closed_ledger_opens_again(make, ask):
+    ledger = make()
+    ledger.close()
+    assert ask(ledger).entry == 1
+    ledger.close()
+    ledger.close()
+
+
+def test_commits_are_durable_by_setting(make):
+    ledger = make()
+    sqlite = ledger._file._sqlite
+    assert sqlite.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert sqlite.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX")
+def test_file_belongs_to_its_owner_alone(make, path):
+    make()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_threads_share_one_ledger_and_never_overspend(make, ask):
+    ledger = make(20)
+    granted = []
+
+    def spend(name):
+        for i in range(10):
+            try:
+                granted.append(ask(ledger, f"{name}{i}", 1, plan=f"{name}{i}").entry)
+            except sf.errors.BudgetExceeded:
+                return
+
+    threads = [threading.Thread(target=spend, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(granted) == list(range(1, 21))
+    assert ledger.verify().ok
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_fork_reopens_a_file_and_disowns_a_copy_in_memory(path):
+    script = f"""
+import os, sys
+import sfumato as sf
+from sfumato.core.errors import LedgerError
+from sfumato.core.loss import Pure
+from sfumato.ledger import Ledger
+shared = Ledger.create({str(path)!r}, sf.Budget(10), sf.Unit.row())
+alone = Ledger.create(None, sf.Budget(10), sf.Unit.row())
+def ask(ledger, name):
+    return ledger.reserve(name, None, "t", "1", name, Pure(1))
+ask(shared, "a"), ask(alone, "a")
+child = os.fork()
+if child == 0:
+    ask(shared, "child")
+    try:
+        ask(alone, "child")
+    except LedgerError:
+        os._exit(0)
+    os._exit(1)
+_, status = os.waitpid(child, 0)
+ask(shared, "b"), ask(alone, "b")
+print(os.waitstatus_to_exitcode(status), len(shared.history()), len(alone.history()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["0", "3", "2"], done.stderr
+    assert verify(path).ok
