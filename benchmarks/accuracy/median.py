@@ -54,7 +54,9 @@ def rank_error(positions: np.ndarray, drawn: int) -> float:
 def latitudes() -> np.ndarray:
     """Read the latitudes."""
     folder = Path(os.environ.get("SFUMATO_DATA", "data"))
-    path = next(folder.rglob("geonames_cities500.tsv.gz"))
+    path = next(folder.rglob("geonames_cities500.tsv.gz"), None)
+    if path is None:
+        raise FileNotFoundError("geonames_cities500.tsv.gz; name its folder by SFUMATO_DATA")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         rows = csv.DictReader(lines, delimiter="\t")
         return np.array([float(row["lat"]) for row in rows])
