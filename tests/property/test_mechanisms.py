@@ -127,7 +127,11 @@ def test_structure_mechanisms_answer_whatever_the_numbers(rows):
         M.Quantile(q="0.5", low=-(2**61), high=2**61 - 1, step=1, rate=1),
         M.GridLaplace(1, "1e-9"),
     ):
-        mechanism(rows)
-        mechanism(np.array([float(x) for x in rows]))
+        for given_rows in (rows, np.array([float(x) for x in rows])):
+            drawn = mechanism(given_rows)
+            if isinstance(mechanism, M.Quantile):
+                assert mechanism.low <= drawn <= mechanism.high
+            else:
+                assert np.shape(drawn) == (len(rows),)
     if rows:
-        M.Exponential(list(range(len(rows))), rate=1)(rows)
+        assert M.Exponential(list(range(len(rows))), rate=1)(rows) in range(len(rows))

@@ -19,7 +19,7 @@ from sfumato.accounting.pure import basic_epsilon, own_delta
 from sfumato.accounting.zcdp import approximate_rho
 from sfumato.core.errors import LossError
 from sfumato.core.loss import Composed, GaussianShift, Loss, Worst
-from sfumato.core.number import Exactable, failure_probability, nonnegative, show
+from sfumato.core.number import Exactable, failure_probability, nonnegative, show, show_above
 
 
 def epsilon(loss: Loss, delta: Exactable = 0) -> Fraction:
@@ -49,7 +49,7 @@ def epsilon(loss: Loss, delta: Exactable = 0) -> Fraction:
         raise LossError(
             f"this loss has approximate parts that fail with probability δ = {show(own)} by "
             f"themselves, above delta = {show(target)}: no ε holds there. "
-            f"Pass a delta of {show(own)} or more."
+            f"Pass a delta of {show_above(own)} or more."
         )
     bounds = list(_epsilons(loss, target, target - own))
     if not bounds:

@@ -6,7 +6,7 @@ A float *literal* is what its author typed: ``0.1`` means 1/10, not the nearest 
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import log10
 from numbers import Integral, Rational, Real
@@ -161,3 +161,16 @@ def show(number: Fraction, digits: int = 6) -> str:
     # The logarithm of a quotient of integers, each of which has one.
     power = log10(abs(number.numerator)) - log10(number.denominator)
     return f"about {'-' if number < 0 else ''}10^{round(power)}"
+
+
+def show_above(number: Fraction, digits: int = 6) -> str:
+    """Write a cost for people, rounded up: what is read is never below what was computed.
+
+    Example:
+        >>> show_above(Fraction("1.0000049")), show_above(Fraction(1, 2))
+        ('1.00001', '0.5')
+    """
+    # Room in the exponents, so that no number is cut off to zero or to infinity.
+    context = Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+    above = context.divide(Decimal(number.numerator), Decimal(number.denominator))
+    return show(Fraction(above), digits)

@@ -14,7 +14,7 @@ from math import exp
 from textwrap import fill
 from typing import TYPE_CHECKING, TypeAlias
 
-from sfumato.core.number import show
+from sfumato.core.number import show_above
 from sfumato.core.unit import Neighbors, Unit
 from sfumato.release.format import approximate, percent, plain, printable
 from sfumato.release.page import Page
@@ -169,11 +169,11 @@ def _price(release: Release) -> Facts:
     if price is None:
         return tuple(facts)
     if price.epsilon is not None:
-        at = f"at δ = {show(price.delta)}" if price.delta else "with no exception (δ = 0)"
-        facts.append(("As computed", f"ε = {show(price.epsilon)} {at}"))
+        at = f"at δ = {show_above(price.delta)}" if price.delta else "with no exception (δ = 0)"
+        facts.append(("As computed", f"ε = {show_above(price.epsilon)} {at}"))
         facts.append(("In words", _meaning(price.epsilon, price.delta, release.neighbors)))
     if price.rho is not None:
-        facts.append(("As computed", f"ρ = {show(price.rho)} of concentrated DP"))
+        facts.append(("As computed", f"ρ = {show_above(price.rho)} of concentrated DP"))
     return tuple(facts)
 
 
@@ -189,7 +189,7 @@ def _meaning(epsilon: Fraction, delta: Fraction, relation: Neighbors) -> str:
         if relation is Neighbors.ADD_REMOVE
         else "With one unit's data or with other data in its place"
     )
-    beyond = f", apart from events of probability {show(delta)} at most" if delta else ""
+    beyond = f", apart from events of probability {show_above(delta)} at most" if delta else ""
     return f"{compared}, no event becomes more than {times} times as likely{beyond}."
 
 

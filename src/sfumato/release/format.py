@@ -31,13 +31,13 @@ def grouped(number: object) -> str:
 
 
 def percent(share: Fraction) -> str:
-    """Write a share as a percentage.
+    """Write a share as a percentage, rounded down: nothing but certainty is 100 %.
 
     Example:
-        >>> percent(Fraction(19, 20)), percent(Fraction(999, 1000))
-        ('95 %', '99.9 %')
+        >>> percent(Fraction(19, 20)), percent(Fraction(999, 1000)), percent(1 - Fraction(1, 10**9))
+        ('95 %', '99.9 %', '99.99 %')
     """
-    return f"{plain(share * 100)} %"
+    return f"{plain(Fraction(share * 10_000 // 1, 100))} %"
 
 
 def rounded_up(number: Fraction, places: int = 2) -> str:
