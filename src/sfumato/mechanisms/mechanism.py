@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.accounting.calibrate import calibrate
 from sfumato.accounting.price import price
 from sfumato.core.budget import Budget
-from sfumato.core.errors import DataError, RangeError, SensitivityError
+from sfumato.core.errors import DataError, NeighborsError, RangeError, SensitivityError
 from sfumato.core.loss import Loss
 from sfumato.core.number import open_unit, show
 from sfumato.core.sensitivity import Sensitivity
@@ -123,6 +123,7 @@ class Laboratory(ABC):
         cost, error, exact = self.loss(sensitivity), self.error(sensitivity), self.exact(values)
         error.halfwidth(open_unit(confidence, "confidence"))
         check_cells(name, keys, self.cells(exact))
+        check_unit(unit, cost)
         return Release.of(
             values=self.grid(self.sample(exact, system())),
             error=error,
@@ -184,6 +185,15 @@ def need_movable(sensitivity: Sensitivity) -> None:
         )
 
 
+def check_unit(unit: Unit | None, cost: Loss) -> None:
+    """Refuse a unit that a release of this cost could not carry, before it is drawn."""
+    if unit is not None and (not isinstance(unit, Unit) or unit.neighbors is not cost.neighbors):
+        raise NeighborsError(
+            "unit= is not a Unit under the neighbor relation of the sensitivity. State both under "
+            "one relation, such as Unit.row(neighbors='replace')."
+        )
+
+
 def least_noise(loss_of: Callable[[Fraction], Loss], target: Budget) -> Fraction:
     """Return the least noise scale, of those that can be drawn, whose loss fits the target."""
     try:
@@ -221,6 +231,8 @@ def rational(value: Any) -> Fraction | None:
 
     A float is taken for the double that it is: here it is data, not a literal.
     """
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float):
         return Fraction(value) if isfinite(value) else None
     if isinstance(value, int | Fraction) and not isinstance(value, bool):

@@ -20,10 +20,11 @@ from sfumato.core.loss import Loss, Pure
 from sfumato.core.number import Exactable, open_unit, positive, show
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors, Unit
-from sfumato.mechanisms.mechanism import Laboratory, need, need_movable, whole
+from sfumato.mechanisms.mechanism import Laboratory, check_unit, need, need_movable, whole
 from sfumato.noise import Rng
 from sfumato.noise.bernoulli import threshold_flips
 from sfumato.release.estimate import Estimate
+from sfumato.release.key import check_cells
 from sfumato.release.measure import Measure
 from sfumato.release.release import Release
 
@@ -134,8 +135,10 @@ class RandomizedResponse(Laboratory):
         """Throw every coin once and return the estimated share of yeses; see `estimate`."""
         if keys is not None:
             raise DataError("the share of one survey has no keys. Release each group by itself.")
-        cost = self.loss(sensitivity)
-        share = self.estimate(self(values), confidence=confidence)
+        cost, sure = self.loss(sensitivity), open_unit(confidence, "confidence")
+        check_cells(name, keys, ())
+        check_unit(unit, cost)
+        share = self.estimate(self(values), confidence=sure)
         low, value, high = (
             Fraction(round(end * _PARTS), _PARTS) for end in (share.low, share.value, share.high)
         )

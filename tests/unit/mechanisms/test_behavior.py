@@ -115,6 +115,13 @@ def test_choice_returns_the_candidate_as_given():
     assert {never([0, 10**6]) for _ in range(50)} == {"a"}
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.uint64, np.int8, np.float32, np.float64])
+def test_lists_of_numpy_numbers_are_numbers(kind):
+    assert M.Exponential(["a", "b"], rate=1)([kind(0), kind(100)]) == "b"
+    assert M.Quantile(q="0.5", low=0, high=9, step=1, rate=9)([kind(3)] * 50) == 3
+    assert isinstance(M.GridLaplace(1, 1)([kind(3)])[0], float)
+
+
 def test_quantile_of_nothing_is_uniform_and_no_error():
     quantile = M.Quantile(q="0.5", low=0, high=3, step=1, rate=1)
     assert {quantile([]) for _ in range(300)} == {0, 1, 2, 3}

@@ -183,10 +183,26 @@ def test_what_could_not_be_drawn_is_refused_at_construction(make):
         make()
 
 
-@pytest.mark.parametrize("bad", [{"confidence": 2}, {"keys": {"k": ["a"]}}, {"name": ""}], ids=repr)
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"confidence": 2},
+        {"keys": {"k": ["a"]}},
+        {"name": ""},
+        {"unit": sf.Unit.row()},
+        {"unit": "person"},
+    ],
+    ids=repr,
+)
 def test_a_release_is_checked_before_it_is_drawn(bad):
-    with pytest.raises(errors.SfumatoError):
-        M.DiscreteLaplace(1).release([1, 2], S(l1=1), **bad)
+    answers = S(l1=1, neighbors="replace")
+    for mechanism, values in (
+        (M.DiscreteLaplace(1), [1, 2]),
+        (M.DiscreteGaussian(1), [1, 2]),
+        (M.RandomizedResponse(1), [True, False]),
+    ):
+        with pytest.raises(errors.SfumatoError):
+            mechanism.release(values, answers, **bad)
 
 
 @pytest.mark.parametrize("candidates", [[], (), "abc", None, {"a"}, 5], ids=repr)
