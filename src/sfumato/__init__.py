@@ -32,15 +32,25 @@ if TYPE_CHECKING:
     from sfumato import accounting, audit, mechanisms
     from sfumato.release.estimate import Estimate
     from sfumato.release.release import Release
+    from sfumato.session.lab import lab
+    from sfumato.session.output import count, mean, sum
+    from sfumato.session.session import Session, connect
 
 # What needs more than the core is loaded when it is first asked for.
 _LAZY = {
     "Estimate": "sfumato.release.estimate",
     "Release": "sfumato.release.release",
+    "Session": "sfumato.session.session",
     "accounting": "sfumato.accounting",
     "audit": "sfumato.audit",
+    "connect": "sfumato.session.session",
+    "count": "sfumato.session.output",
+    "lab": "sfumato.session.lab",
+    "mean": "sfumato.session.output",
     "mechanisms": "sfumato.mechanisms",
+    "sum": "sfumato.session.output",
 }
+_MODULES = {"accounting", "audit", "mechanisms"}
 
 __version__ = "0.1.0"
 
@@ -56,13 +66,19 @@ __all__ = [
     "Release",
     "Schema",
     "Sensitivity",
+    "Session",
     "Text",
     "Timestamp",
     "Unit",
     "accounting",
     "audit",
+    "connect",
+    "count",
     "errors",
+    "lab",
+    "mean",
     "mechanisms",
+    "sum",
 ]
 
 
@@ -71,7 +87,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
     module = importlib.import_module(_LAZY[name])
-    value = module if name[0].islower() else getattr(module, name)
+    value = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -2,8 +2,11 @@
 
 import doctest
 import importlib
+import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
@@ -21,9 +24,27 @@ MODULES = sorted(
 sybil = Sybil(parsers=[PythonCodeBlockParser(doctest_optionflags=FLAGS), SkipParser()])
 
 
+@pytest.fixture(scope="session")
+def trips(tmp_path_factory):
+    """The file that pages speak of: ``trips.parquet``."""
+    n = range(2_000)
+    table = pa.table(
+        {
+            "rider_id": [i * i % 300 for i in n],
+            "zone": ["ABC"[i * 7 % 3] for i in n],
+            "hour": [i * 5 % 24 for i in n],
+            "fare": [i * 37 % 20_000 / 100 for i in n],
+        }
+    )
+    file = tmp_path_factory.mktemp("data") / "trips.parquet"
+    pyarrow.parquet.write_table(table, file)
+    return file
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_page_examples_run(page, tmp_path, monkeypatch):
+def test_page_examples_run(page, tmp_path, monkeypatch, trips):
     monkeypatch.chdir(tmp_path)
+    shutil.copy(trips, tmp_path)
     for example in sybil.parse(page):
         example.evaluate()
 

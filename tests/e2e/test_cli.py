@@ -12,14 +12,22 @@ import pytest
 from click.testing import CliRunner
 
 import sfumato
-from sfumato.cli import main
+from sfumato.cli import chapter, main
 from sfumato.cli.demo import CODE
-from sfumato.cli.story import tell
+from sfumato.cli.story import ask, tell
 from sfumato.cli.survey import DISTRICTS, OLDEST, YOUNGEST, Survey
+from sfumato.cli.town import CLINICS, DEAREST, RICHEST, Town
 from sfumato.core.errors import BudgetExceeded
 from sfumato.core.sensitivity import Sensitivity
+from sfumato.ledger import verify
+from sfumato.session import Contract
 
 SOURCE = Path(sfumato.__file__).parents[1]
+TOWN = (
+    (5047, 3989, 3259, 4620, 3493, 2842),
+    [10, 17, 16, 92, 58],
+    [4128, 3408, 10080],
+)  # people by district; the first ages and costs
 
 
 def run(*arguments):
@@ -28,9 +36,9 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    """Run the demonstration once; return the result and the page."""
+    """Run the demonstration once; return the result and the page. The town is kept beside it."""
     page = tmp_path_factory.mktemp("demo") / "kale.html"
-    result = run("demo", "--out", page, "--people", 5000)
+    result = run("demo", "--out", page, "--people", 5000, "--keep", page.parent / "town")
     assert result.exit_code == 0, result.output
     return result, page
 
@@ -45,24 +53,60 @@ def test_version_is_that_of_the_package():
 def test_help_lists_the_commands(ask):
     result = run(ask)
     assert result.exit_code == 0
-    assert "demo" in result.stdout
+    for command in ("audit", "demo", "ledger", "query"):
+        assert command in result.stdout
 
 
 def test_demo_tells_the_story_in_a_screen_or_two(demo):
     result, page = demo
     lines = result.stdout.splitlines()
-    assert 35 <= len(lines) <= 60
+    assert 60 <= len(lines) <= 90
     assert lines[-1].endswith(str(page))
     assert all(line == line.rstrip() for line in lines)
-    for part in ("5,000 people, all made up", "Nicole", "University", "median age", "coin"):
+    for part in ("5,000 people, all made up", "Nicole", "median age", "coin"):
         assert part in result.stdout
+
+
+def test_demo_tells_of_the_town_and_its_budget(demo):
+    said = " ".join(demo[0].stdout.split())
+    for part in (
+        "23,250 people in a CSV file, 76,760 visits",
+        "people by district cost ε = 0.5, ρ = 0.1225 and err by ±6",
+        "Lakeside",
+        "Children",
+        "this release costs ε = 1; 0.5 of 2.5 remains",
+        "the same answer, free. Left: ε = 0.5.",
+        "10 entries, all in order",
+    ):
+        assert part in said
+
+
+def test_demo_keeps_the_town_for_whoever_wants_to_ask_it(demo):
+    folder = demo[1].parent / "town"
+    assert sorted(file.name for file in folder.iterdir() if "-" not in file.name) == [
+        "people.csv",
+        "town.ledger",
+        "town.toml",
+        "visits.parquet",
+    ]
+    assert verify(folder / "town.ledger").ok
+    first = ("query", folder / "town.toml", "--table", "people", "--group-by", "district")
+    assert run(*first, "--count", "--epsilon", "0.6").exit_code == 2  # only 0.5 is left
+
+
+def test_demo_refuses_to_keep_a_town_where_there_is_something(tmp_path):
+    (tmp_path / "mine").write_text("do not touch", encoding="utf-8")
+    result = run("demo", "--out", tmp_path / "page.html", "--people", 100, "--keep", tmp_path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--keep" in result.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["mine"]
 
 
 def test_demo_page_is_complete_and_fetches_nothing(demo):
     html = demo[1].read_text(encoding="utf-8")
-    assert html.count("<svg") == 4
-    assert html.count("<section>") == html.count("</section>") == 8
-    for part in ("Who likes kale?", "Nobody in it is real", "Lakeside", "No ledger"):
+    assert html.count("<svg") == 6
+    assert html.count("<section>") == html.count("</section>") == 12
+    for part in ("Who likes kale?", "Nobody in them is real", "Lakeside", "[tables.visits]"):
         assert part in html
     assert "<script" not in html
     assert set(re.findall(r"https?://[^\s\"'<]+", html)) <= {
@@ -74,9 +118,9 @@ def test_demo_page_is_complete_and_fetches_nothing(demo):
 def test_demo_page_shows_the_numbers_of_the_console(demo):
     result, page = demo
     html = page.read_text(encoding="utf-8")
-    row = r"^  (?:Monday|Tuesday|University) +([\d,]+) +[\d,]+ to"
+    row = r"^  (?:Monday|Tuesday|University|Heart) +([\d,.]+) +[\d,.]+ to"
     released = re.findall(row, result.stdout, re.MULTILINE)
-    assert len(released) == 3
+    assert len(released) == 5
     assert all(f">{number}<" in html for number in released)
 
 
@@ -157,6 +201,22 @@ def test_code_on_the_page_runs():
     assert names["answer"].columns == ("likes kale", "likes kale_low", "likes kale_high")
 
 
+def test_code_about_the_town_runs_after_the_demonstration(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("demo", "--people", 100, "--keep", "town").exit_code == 0
+    names = {}
+    exec(chapter.CODE, names)  # noqa: S102
+    assert names["session"].remaining.epsilon == Fraction(1, 5)  # 0.5 less 0.1 and 0.2
+    assert names["session"].ledger.verify().ok
+    names["session"].close()
+    for line in chapter.COMMANDS.strip().splitlines():
+        program, *arguments = line.split()
+        assert program == "sfumato"
+        result = run(*arguments)
+        assert result.exit_code == 0, result.output
+    assert "ε = 0.1" in result.stdout
+
+
 def test_story_counts_nicole_on_tuesday_only():
     made_up = Survey.of(100)
     likes = np.arange(100) >= 90
@@ -180,3 +240,44 @@ def test_story_is_close_to_the_truth_and_priced():
     # Fresh noise: two runs agree in all eight counts about once in ten million.
     noisy = [(s.monday, s.tuesday, s.districts) for s in (story, again)]
     assert noisy[0] != noisy[1]
+
+
+def test_town_is_the_same_for_everyone():
+    town = Town.of()
+    assert (town.age.size, town.visitor.size, len(town)) == (23_250, 76_760, 100_010)
+    assert (town.true_counts, town.age[:5].tolist(), town.cents[:3].tolist()) == TOWN
+    assert Town.of(100).income.tolist() == town.income[:100].tolist()
+
+
+def test_town_is_what_its_contract_declares(tmp_path):
+    town = Town.of(2000)
+    contract = Contract.read(town.write(tmp_path))
+    people, visits = contract.tables["people"].schema, contract.tables["visits"].schema
+    assert people["district"].values == DISTRICTS
+    assert visits["clinic"].values == CLINICS
+    assert 0 <= town.age.min() <= town.age.max() <= people["age"].high
+    assert -1 == town.income.min() < town.income.max() < people["income"].high == RICHEST
+    assert 0 < town.cents.min() < town.cents.max() < 100 * DEAREST == 100 * visits["cost"].high
+    assert 8 <= town.hour.min() <= town.hour.max() <= 19
+    often = np.bincount(town.visitor, minlength=2000)
+    assert (np.median(often), often.max()) == (2, 60)
+    assert 0.05 < (town.income < 0).mean() < 0.12
+    assert 0.45 < town.sex.mean() < 0.55
+
+
+def test_answers_about_the_town_are_close_to_its_truth_and_charged(tmp_path):
+    town = Town.of()
+    answers = ask(town.write(tmp_path))
+    # Noise of scale 2 passes 80 with probability below 1e-17.
+    assert np.abs(answers.counts["people"].value - town.true_counts).max() < 80
+    # Means of thousands: forty times the interval's half-width is out of reach of the noise.
+    for release, truth in ((answers.income, town.true_incomes), (answers.cost, town.true_costs)):
+        (name,) = release
+        estimate = release[name]
+        assert (np.abs(estimate.value - truth) < 20 * (estimate.high - estimate.low)).all()
+    assert answers.left == ("ε = 2.5", "ε = 2", "ε = 1.5", "ε = 0.5", "ε = 0.5")
+    assert answers.again == answers.counts
+    assert "Ask for epsilon <= 0.5" in answers.refusal
+    assert answers.counts.durable
+    assert answers.cost.notes[0] == "at most 5 rows of one person_id count"
+    assert verify(tmp_path / "town.ledger").entries == 10

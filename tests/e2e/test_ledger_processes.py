@@ -2,19 +2,21 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).with_name("ledger_processes.py")
+HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
-def run(command, where, number):
+def run(program, *arguments, before=()):
     done = subprocess.run(
-        [sys.executable, PROGRAM, command, where, str(number)],
+        [*before, sys.executable, HERE / program, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
@@ -24,7 +26,7 @@ def run(command, where, number):
 
 
 def check_race(path, cap):
-    found = run("race", path, cap)
+    found = run("ledger_processes.py", "race", path, cap, cap // 5)  # 1.6 times what there is
     assert found["codes"] == [0] * 8
     assert sum(found["grants"]) == cap
     assert (found["entries"], found["left"], found["ok"]) == (cap, "0", True)
@@ -42,18 +44,62 @@ def test_many_races_are_granted_the_budget_exactly(tmp_path, number):
     check_race(tmp_path / "ledger", 1000)
 
 
-def check_kills(folder, count):
-    found = run("kill", folder, count)
+def test_racing_processes_touch_a_request_once(tmp_path):
+    found = run("ledger_processes.py", "touch", tmp_path / "ledger", 40)
+    assert found["codes"] == [0] * 8
+    assert found["winners"] == list(range(40))
+    assert (found["kinds"], found["ok"]) == ({"reserved": 40, "touched": 40}, True)
+
+
+def check_kills(folder, program, rounds, moments):
+    found = run("ledger_processes.py", "kill", folder, program, rounds, moments)
     assert found["wrong"] == []
     # No point is named in vain: every one of them killed its process.
-    assert found["died"] == found["points"] == 24
+    assert found["died"] == rounds * len(found["points"])
+    assert len(found["points"]) == 28
     return found["died_any_time"]
 
 
-def test_kill_at_any_point_leaves_no_unpaid_release_and_no_damage(tmp_path):
-    check_kills(tmp_path, 10)
+@pytest.mark.parametrize("program", ["ledger", "session"])
+def test_kill_at_any_point_leaves_no_unpaid_release_and_no_damage(tmp_path, program):
+    check_kills(tmp_path, program, 1, 10)
 
 
 @pytest.mark.deep
-def test_kill_at_any_time_leaves_no_unpaid_release_and_no_damage(tmp_path):
-    assert check_kills(tmp_path, 1000) > 100
+@pytest.mark.parametrize("program", ["ledger", "session"])
+def test_kill_at_any_time_leaves_no_unpaid_release_and_no_damage(tmp_path, program):
+    assert check_kills(tmp_path, program, 25, 200) > 100
+
+
+FULL, LOCKED = "Free some space, then ask again", "Let this process write the file and its folder"
+
+
+def check_refusals(folder, disk, says, before=()):
+    found = run("ledger_disks.py", folder, disk, before=before)
+    assert found["wrong"] == []
+    assert found["said"].keys() == {"create", "reserve", "touch", "settle"}
+    for message in found["said"].values():
+        assert says in message
+        assert "[E404]" in message
+
+
+@pytest.mark.parametrize(("disk", "says"), [("full", FULL), ("mounted read-only", LOCKED)])
+def test_disk_that_cannot_be_written_refuses_and_loses_nothing(tmp_path, disk, says):
+    namespace = ["unshare", "--map-root-user", "--mount"]
+    able = shutil.which("unshare") and subprocess.run(
+        [*namespace, "mount", "-t", "tmpfs", "tmpfs", tmp_path], capture_output=True, check=False
+    )
+    if not able or able.returncode != 0:
+        pytest.skip("needs the right to mount in a namespace of its own")
+    check_refusals(tmp_path, disk, says, namespace)
+
+
+def test_file_that_cannot_grow_refuses_and_loses_nothing(tmp_path):
+    check_refusals(tmp_path, "short", FULL)
+
+
+@pytest.mark.parametrize("disk", ["read-only", "read-only file", "read-only folder"])
+def test_file_without_the_right_to_write_refuses_and_loses_nothing(disk):
+    # Not in tmp_path, which is closed to the user that a superuser becomes for this.
+    with tempfile.TemporaryDirectory() as folder:
+        check_refusals(folder, disk, LOCKED)

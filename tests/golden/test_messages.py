@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from unittest.mock import patch
 
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -21,6 +22,7 @@ from sfumato.core.loss import Composed, Concentrated, GaussianShift, LaplaceShif
 from sfumato.ledger import Ledger
 from sfumato.ledger import connection as ledger_connection
 from sfumato.noise.rng import SystemRng
+from sfumato.session.contract import Contract
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 GOLDEN = Path(__file__).with_name("messages.txt")
@@ -85,6 +87,41 @@ def all_together():
     ask(book, cost=1, analyst="ana"), ask(book, "other", analyst="bob")
 
 
+def contract(table='unit = "row"', column='type = "integer", low = 0, high = 23', more=""):
+    """Read a contract of one table."""
+    return Contract.parse(
+        f'[budget]\nepsilon = 1\n[tables.trips]\nsource = "trips.csv"\n{table}\n'
+        f"columns.hour = {{ {column} }}\n{more}"
+    )
+
+
+def trips(**change):
+    """Return a private table."""
+    declared = {
+        "unit": sf.Unit.by("rider", max_rows=3),
+        "schema": sf.Schema(
+            zone=sf.Category(["A", "B"]),
+            fare=sf.Real(0, 200, "0.01"),
+            name=sf.Text(),
+            day=sf.Date("2026-01-01", "2026-12-31"),
+        ),
+        "budget": sf.Budget(epsilon=1),
+    }
+    data = pa.table({n: [None] for n in ("rider", "zone", "fare", "name", "day")})
+    return sf.Session(data, **{**declared, **change}).table()
+
+
+def failed():
+    table = trips()
+    with patch.object(type(table._session._backend), "run", side_effect=MemoryError):
+        table.count().release(epsilon=1)
+
+
+def moved_budget():
+    ledger = trips()._session.ledger
+    trips(ledger=ledger, budget=sf.Budget(epsilon=2))
+
+
 def failing(code):
     """Raise what a failure of the database becomes."""
     problem = sqlite3.OperationalError()
@@ -139,6 +176,63 @@ CASES = {
     "schema: twice": lambda: sf.Schema({"age": sf.Text()}, age=sf.Text()),
     "schema: no mapping": lambda: sf.Schema(["age"]),
     "schema: unknown name": lambda: sf.Schema(age=sf.Integer(0, 120), zone=sf.Text())["agee"],
+    # contracts
+    "contract: missing": lambda: Contract.read("no such contract.toml"),
+    "contract: no TOML": lambda: Contract.parse("[budget]\nepsilon = = 1"),
+    "contract: unknown key": lambda: contract("unit = 'rider_id'\nmax_row = 20"),
+    "contract: key of another place": lambda: contract(more="[unit]\nmax_rows = 20"),
+    "contract: no limit": lambda: contract(more="[analysts.ana]"),
+    "contract: no unit": lambda: contract(""),
+    "contract: no cap": lambda: contract("unit = 'rider_id'"),
+    "contract: path": lambda: contract("unit = 'rider -> riders.id'\nmax_rows = 20"),
+    "contract: bought cap": lambda: contract("unit = 'rider_id'\nmax_rows = 'auto'"),
+    "contract: two units": lambda: contract(
+        more="[tables.people]\nsource = 'people.csv'\nunit = 'id'\nmax_rows = 1\n"
+        "columns.age = { type = 'text' }"
+    ),
+    "contract: name of the unit": lambda: contract(
+        "unit = 'rider_id'\nmax_rows = 20",
+        more="[tables.people]\nsource = 'people.csv'\nunit = 'id'\nmax_rows = 1\n"
+        "columns.age = { type = 'text' }",
+    ),
+    "contract: type": lambda: contract(column='type = "float"'),
+    "contract: no step": lambda: contract(column='type = "real", low = 0, high = 24'),
+    "contract: order": lambda: contract(column='type = "integer", low = 23, high = 0'),
+    # sessions and questions
+    "session: no limit": lambda: trips(budget=4),
+    "session: no unit": lambda: trips(unit=None),
+    "session: no schema": lambda: trips(schema=None),
+    "session: no such column": lambda: trips(schema=sf.Schema(fares=sf.Text())),
+    "session: no such file": lambda: sf.Session(
+        "none.csv", unit=sf.Unit.row(), schema=sf.Schema(a=sf.Text()), budget=sf.Budget(1)
+    ),
+    "session: another limit": moved_budget,
+    "session: no such table": lambda: trips()._session.table("people"),
+    "question: no such column": lambda: trips().filter("fares > 3"),
+    "question: the unit": lambda: trips().filter("rider = 3"),
+    "question: redefined unit": lambda: trips().with_columns(rider="fare"),
+    "question: no condition": lambda: trips().filter("fare"),
+    "question: no function": lambda: trips().filter("random() < 0.5"),
+    "question: aggregate in a row": lambda: trips().filter("sum(fare) > 3"),
+    "question: other types": lambda: trips().filter("fare > 'A'"),
+    "question: no order": lambda: trips().filter("zone < 'B'"),
+    "question: unlisted category": lambda: trips().filter("zone = 'C'"),
+    "question: division": lambda: trips().with_columns(x="1 / fare"),
+    "question: overflow": lambda: trips().sum("fare * fare * 1e12"),
+    "question: sum of text": lambda: trips().sum("name"),
+    "question: nothing": lambda: trips().agg(),
+    "question: name twice": lambda: trips().group_by("zone").agg(zone=sf.count()),
+    "question: no output": lambda: trips().agg(n="count"),
+    "question: bought caps": lambda: trips(unit=sf.Unit.by("rider", max_rows="auto")).count(),
+    "question: declared count": lambda: (
+        trips(unit=sf.Unit.row("replace")).count().explain(epsilon=1)
+    ),
+    "keys: text": lambda: trips().group_by("name"),
+    "keys: unknown": lambda: trips().group_by("zone", keys=["C"]),
+    "keys: too many": lambda: trips().group_by("fare", "day", "zone"),
+    "keys: several columns": lambda: trips().group_by("zone", "day", keys=["A"]),
+    "keys: twice": lambda: trips().group_by("zone", "zone"),
+    "release: failed": failed,
     # sensitivities
     "sensitivity: none": lambda: sf.Sensitivity(l0=3),
     "sensitivity: both l2": lambda: sf.Sensitivity(l2=1, l2_squared=1),
@@ -242,7 +336,7 @@ def test_every_message_ends_with_its_code_and_says_enough():
     for case, line in golden().items():
         kind, _, message = line.partition(": ")
         assert message.endswith(f" [{getattr(sf.errors, kind).code}]"), case
-        assert message[-8] == ".", case
+        assert message[-8] in ".?", case
         assert 40 <= len(message) <= 400, case
 
 

@@ -222,6 +222,13 @@ class LedgerMachine(RuleBasedStateMachine):
         self.model.closed = False
 
     @rule()
+    def refresh(self):
+        """Give the dataset a new version: the sums, which the invariant compares, stay."""
+        self.count += 1
+        self.ledger.refresh("t", f"version {self.count}")
+        assert self.ledger.version("t") == f"version {self.count}"
+
+    @rule()
     def refuse_a_stranger(self):
         with suppress(AnalystError):
             raise AssertionError(self.ledger.reserve("q", "eve", "t", "1", "p", Pure("1e-9")))

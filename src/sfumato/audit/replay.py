@@ -26,6 +26,8 @@ from sfumato.core.number import show
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors
 
+_VIEWS = ("epsilon", "rho", "delta")
+
 
 @dataclass(frozen=True, slots=True)
 class Replay:
@@ -69,9 +71,9 @@ def replay(
     full, whether their answers are released or not.
 
     Args:
-        program: takes one input and returns anything that can be compared. The input is a curator
-            (anything with `measure`), or data that the program hands to mechanisms itself. On data
-            it is run once more, to see whether it repeats itself.
+        program: takes one input and returns anything that can be compared. The input is a session
+            or a curator (anything with `remaining`), or data that the program hands to mechanisms
+            itself. On data it is run once more, to see whether it repeats itself.
         a: one input.
         b: its neighbor: one unit added, removed or replaced.
         sensitivity: what is declared for calls that declare nothing themselves, such as
@@ -107,7 +109,8 @@ def replay(
             if first.kind == second.kind
             else "one neighbor ends in a result, the other in an error"
         )
-    if first.left != second.left:
+    # Neighbors may share a ledger; the second then begins where the first ended.
+    if first.paid != second.paid if first.had != second.had else first.left != second.left:
         findings.append("the remaining budget differs: the charge depends on the data")
     findings += _cost_findings(recording.calls, playing.calls, sensitivity, claim, first)
     unjudged = sum((call.sensitivity or sensitivity) is None for call in recording.calls)
@@ -122,10 +125,17 @@ class _Ending:
     had: Any
     left: Any
 
+    @property
+    def paid(self) -> list[Fraction | None]:
+        """What the run took from each view of the budget."""
+        views = [(getattr(self.had, n, None), getattr(self.left, n, None)) for n in _VIEWS]
+        return [None if had is None or left is None else had - left for had, left in views]
+
 
 def _run(program: Callable[[Any], Any], data: Any, tape: Tape) -> _Ending:
-    curated = hasattr(data, "measure")
-    handle, had = TappedCurator(data, tape) if curated else data, getattr(data, "remaining", None)
+    curated = hasattr(data, "remaining")  # a session, a table, a laboratory: it pays for itself
+    handle = TappedCurator(data, tape) if hasattr(data, "measure") else data
+    had = getattr(data, "remaining", None)
     with tapped_laboratory(tape):
         output = outcome(program, handle)
     kind = "error" if isinstance(output, Raised) else "result"

@@ -9,6 +9,8 @@ import click
 
 from sfumato import __version__
 from sfumato.cli.audit import audit
+from sfumato.cli.ledger import ledger
+from sfumato.cli.query import query
 from sfumato.core.errors import SfumatoError
 
 
@@ -52,13 +54,20 @@ def main() -> None:
     type=click.IntRange(100, 1_000_000),
     default=10_000,
     show_default=True,
-    help="How many people to make up.",
+    help="How many people take part in the survey.",
 )
-def demo(out: Path, people: int) -> None:
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Leave the town's tables, contract and ledger in this new folder.",
+)
+def demo(out: Path, people: int, keep: Path | None) -> None:
     """Tell the whole story on generated data, offline, ending in an HTML page."""
     from sfumato.cli.demo import run
 
-    run(out, people)
+    run(out, people, keep)
 
 
-main.add_command(audit)
+for command in (query, ledger, audit):
+    main.add_command(command)

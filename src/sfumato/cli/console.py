@@ -1,4 +1,4 @@
-"""The story of the demonstration, told on a console."""
+"""The stories of the demonstration, told on a console."""
 
 from __future__ import annotations
 
@@ -10,36 +10,66 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from sfumato.cli.story import COIN, DAILY, DELTA_SHOWN, EPSILON
-from sfumato.cli.survey import DISTRICTS
+from sfumato.cli.listing import columns_of
+from sfumato.cli.story import COIN, DAILY, DELTA_SHOWN, EPSILON, USERS
 from sfumato.core.number import show
 from sfumato.release.format import grouped, percent, rounded_up
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from sfumato.cli.story import Story
-    from sfumato.release import Estimate
+    from sfumato.cli.story import Answers, Story
+    from sfumato.cli.town import Town
+    from sfumato.release import Estimate, Release
 
 _WIDTH = 84
 
 
-def narrate(story: Story, page: Path) -> None:
-    """Print the story; about fifty lines."""
-    console = Console(width=min(_WIDTH, Console().width), highlight=False)
+class Teller:
+    """A console on which a story is told: headings, sentences, tables."""
 
-    def head(title: str) -> None:
-        console.print()
-        console.print(Text(title, style="bold"))
+    def __init__(self) -> None:
+        """Take the console there is, not too wide to be read."""
+        self.console = Console(width=min(_WIDTH, Console().width), highlight=False)
 
-    def say(words: str) -> None:
-        indented = fill(words, console.width, initial_indent="  ", subsequent_indent="  ")
-        console.print(indented, markup=False)
+    def head(self, title: str) -> None:
+        """Print a heading."""
+        self.console.print()
+        self.console.print(Text(title, style="bold"), soft_wrap=True)
 
-    def show_table(table: Table) -> None:
-        console.print(Padding(table, (0, 0, 0, 2), expand=False))
+    def say(self, words: str) -> None:
+        """Print a sentence or two."""
+        width = self.console.width
+        text = fill(words, width, initial_indent="  ", subsequent_indent="  ")
+        self.console.print(text, markup=False)
 
-    console.print(Text("sfumato: who likes kale?", style="bold"))
+    def show(self, first: str, release: Release, truth: Iterable[str]) -> None:
+        """Print a release by one key, with intervals and the truth."""
+        measure, (_, names) = release.measures[0], release.keys[0]
+        table = _table(first, "released", f"{percent(release.confidence)} interval", "truth")
+        for name, value, low, high, true in zip(names, *columns_of(measure), truth, strict=True):
+            table.add_row(str(name), value, f"{low} to {high}", true)
+        self.print(table)
+
+    def print(self, table: Table) -> None:
+        """Print a table, indented."""
+        self.console.print(Padding(table, (0, 0, 0, 2), expand=False))
+
+
+def narrate(story: Story, town: Town, answers: Answers, page: Path) -> None:
+    """Print both stories; about eighty lines."""
+    teller = Teller()
+    teller.console.print(Text("sfumato: who likes kale?", style="bold"))
+    _survey(teller, story)
+    _town(teller, town, answers)
+    teller.console.print()
+    where = Text("The page with charts: ").append(str(page), style="bold")
+    teller.console.print(where, soft_wrap=True)
+
+
+def _survey(teller: Teller, story: Story) -> None:
+    head, say = teller.head, teller.say
     say(
         f"A survey of {grouped(story.people)} people, all made up. Only for that reason may the "
         f"truth stand beside the noisy answers."
@@ -53,38 +83,51 @@ def narrate(story: Story, page: Path) -> None:
     table = _table("", "released", "95 % interval", "truth")
     table.add_row("Monday", *_answer(story.monday["likes kale"], story.true_monday))
     table.add_row("Tuesday", *_answer(story.tuesday["likes kale"], story.true_tuesday))
-    show_table(table)
+    teller.print(table)
     say("The answer hardly moves, and Nicole can deny whatever anyone reads into it.")
-    head(f"3. By district, ε = {show(EPSILON)} for all of them: nobody lives in two")
-    table = _table("district", "released", "95 % interval", "truth")
-    counts = story.districts["likes kale"]
-    for i, name in enumerate(DISTRICTS):
-        interval = f"{grouped(int(counts.low[i]))} to {grouped(int(counts.high[i]))}"
-        row = (grouped(int(counts.value[i])), interval, grouped(story.true_districts[i]))
-        table.add_row(name, *row)
-    show_table(table)
     median = story.age["median age"]
-    head(f"4. The median age, ε = {show(EPSILON)}")
+    head(f"3. The median age, ε = {show(EPSILON)}")
     say(
         f"{grouped(median.value)} years (truth: {story.true_age}). With "
         f"{percent(median.confidence)} confidence it is at most "
         f"{grouped(median.margin)} people away from the middle."
     )
-    head("5. What it costs together")
+    head("4. What it costs together")
     days, added, composed = story.later[-1]
     say(
-        f"Four answers: ε = {show(story.spent)}. A small question every day for {days} days, "
+        f"With the counts by district, which are on the page, four answers: "
+        f"ε = {show(story.spent)}. A small question every day for {days} days, "
         f"ε = {show(DAILY)} each, adds up to ε = {show(added)}; composed, it is ε = "
         f"{rounded_up(composed)} at δ = {DELTA_SHOWN}."
     )
-    head(f"6. Nobody holds the truth: each answers with a coin, ε = {show(COIN)}")
+    head(f"5. Nobody holds the truth: each answers with a coin, ε = {show(COIN)}")
     share = story.coin
     say(
         f"{_share(share.value)} like kale, between {_share(share.low)} and {_share(share.high)} "
         f"(truth: {_share(story.true_tuesday / story.people)}). No trust needed, but more noise."
     )
-    console.print()
-    console.print(Text("The page with charts: ").append(str(page), style="bold"), soft_wrap=True)
+
+
+def _town(teller: Teller, town: Town, answers: Answers) -> None:
+    head, say = teller.head, teller.say
+    head("6. The whole town, behind a contract and a ledger")
+    say(
+        f"{grouped(town.age.size)} people in a CSV file, {grouped(town.visitor.size)} visits to "
+        f"clinics in a Parquet file; {answers.left[0]} for all that is ever asked. Before paying: "
+        f"people by district cost {answers.price} and err by {answers.reach}. To know that is "
+        f"free, and nothing was read."
+    )
+    head(f"7. People by district, and their mean income, ε = {show(EPSILON)} each")
+    teller.show("people", answers.counts, map(grouped, town.true_counts))
+    teller.show("income", answers.income, (f"{mean:,.0f}" for mean in town.true_incomes))
+    head(f"8. What a visit costs, ε = {show(USERS)} for a person with all her visits")
+    teller.show("clinic", answers.cost, (f"{mean:.2f}" for mean in town.true_costs))
+    say("A few come sixty times a year. Of each person five visits count, so nobody stands out.")
+    head("9. The budget holds")
+    say(f"A question of ε = {show(USERS)} more is refused: {answers.refusal}")
+    same = "The same answer" if answers.again == answers.counts else "Another answer"
+    say(f"The first question again: {same.lower()}, free. Left: {answers.left[-1]}.")
+    say(f"The ledger, replayed: {answers.verdict}.")
 
 
 def _table(first: str, *numbers: str) -> Table:

@@ -1,13 +1,18 @@
-"""The demonstration: the story of who likes kale, on a console and as one HTML page."""
+"""The demonstration: who likes kale, and what a town may tell, on a console and as one page."""
 
 from __future__ import annotations
 
 from math import exp
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+from sfumato.cli import chapter
+from sfumato.cli.chapter import truth_marks
 from sfumato.cli.console import narrate
-from sfumato.cli.story import COIN, DAILY, DELTA_SHOWN, EPSILON, Story, tell
+from sfumato.cli.story import COIN, DAILY, DELTA_SHOWN, EPSILON, Answers, Story, ask, tell
 from sfumato.cli.survey import DISTRICTS, Survey
+from sfumato.cli.town import Town
 from sfumato.core.errors import InputError
 from sfumato.core.number import show
 from sfumato.core.sensitivity import Sensitivity
@@ -15,9 +20,6 @@ from sfumato.release import Estimate
 from sfumato.release.chart import ACCENT, CONTRAST, estimate_chart, to_svg
 from sfumato.release.format import grouped, percent, rounded_up
 from sfumato.release.page import Page
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CODE = """
 import sfumato as sf
@@ -32,49 +34,81 @@ sf.accounting.epsilon(answer.cost * 365, delta="1e-6")
 """
 
 
-def run(out: Path, people: int) -> None:
+def run(out: Path, people: int, keep: Path | None = None) -> None:
     """Make up the people, ask the questions, write the page and tell the story.
 
+    Args:
+        out: where to write the page.
+        people: how many people take part in the survey of kale.
+        keep: a folder for the files of the town; they are thrown away if none is given.
+
     Raises:
-        InputError: the page cannot be written there.
+        InputError: the page or the files cannot be written there.
     """
+    if out.is_dir() or not out.parent.is_dir():  # before anybody waits for it
+        raise _unwritable(out, "--out with a file in a folder")
     # One person is in one row and in one district: she moves one count by one.
     story = tell(Survey.of(people), Sensitivity(l0=1, linf=1))
-    page = build(story)
+    town, answers = _town(keep)
+    page = build(story, town, answers)
     try:
         page.write(out)
-    except OSError as problem:
-        raise InputError(
-            f"cannot write {str(out)!r}: {problem.strerror or 'the system refuses'}. Pass --out "
-            f"with a file in a folder that exists and that you may write to."
-        ) from None
-    narrate(story, out)
+    except OSError:
+        raise _unwritable(out, "--out with a file in a folder") from None
+    narrate(story, town, answers, out)
 
 
-def build(story: Story) -> Page:
-    """Lay the story out as a page."""
+def build(story: Story, town: Town, answers: Answers) -> Page:
+    """Lay the stories out as a page."""
     page = Page(
         "Who likes kale?",
-        lead=f"A survey of {grouped(story.people)} people, answered with differential privacy. "
-        f"Nobody in it is real: only for that reason may the truth stand beside the answers.",
+        lead=f"A survey of {grouped(story.people)} people and the tables of a town, answered with "
+        f"differential privacy. Nobody in them is real: only for that reason may the truth stand "
+        f"beside the answers.",
     )
     _nicole(page, story)
     _districts(page, story)
     _age(page, story)
     _cost(page, story)
     _coin(page, story)
-    page.section("What an officer would ask about Tuesday’s count")
+    chapter.write(page, town, answers)
+    page.section("What an officer would ask about the people by district")
     page.facts(
         fact
-        for title, facts in story.tuesday.card().sections
+        for title, facts in answers.counts.card().sections
         if title != "What was released"
         for fact in facts
     )
     page.section("Try it")
-    page.code(CODE)
+    page.text("In the laboratory, without a budget:").code(CODE)
+    page.text("Behind the contract above; `sfumato demo --keep town` leaves its files in town/:")
+    page.code(chapter.CODE)
+    page.text("The same at the console:").code(chapter.COMMANDS)
     return page.footer(
         f"Made with sfumato {story.tuesday.version}, offline, from generated data. Run it again "
         f"and the people are the same; the noise is not."
+    )
+
+
+def _town(keep: Path | None) -> tuple[Town, Answers]:
+    """Write the town's files and ask them."""
+    town = Town.of()
+    if keep is None:
+        with TemporaryDirectory() as folder:
+            return town, ask(town.write(Path(folder)))
+    try:
+        keep.mkdir()
+        contract = town.write(keep)
+    except OSError:
+        raise _unwritable(
+            keep, "--keep with a folder that does not exist yet, inside one"
+        ) from None
+    return town, ask(contract)
+
+
+def _unwritable(path: Path, mend: str) -> InputError:
+    return InputError(
+        f"cannot write {str(path)!r}. Pass {mend} that exists and that you may write to."
     )
 
 
@@ -112,40 +146,14 @@ def _nicole(page: Page, story: Story) -> None:
 
 
 def _districts(page: Page, story: Story) -> None:
-    import altair as alt
-
     page.section("By district")
     page.text(
         f"Six counts for the price of one (ε = {show(EPSILON)}): nobody lives in two districts, so "
         f"one person can change one of them only."
     )
-    rows = [
-        {"key": name, "order": i, "value": truth}
-        for i, (name, truth) in enumerate(zip(DISTRICTS, story.true_districts, strict=True))
-    ]
-    truth = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_tick(color=CONTRAST, thickness=2, size=22, opacity=1)
-        .encode(x="value:Q", y=alt.Y("key:N", sort=alt.EncodingSortField("order", op="min")))
-    )
     page.figure(
-        to_svg(story.districts.chart() + truth),
+        to_svg(story.districts.chart() + truth_marks(DISTRICTS, story.true_districts)),
         "Brown dot: the released count. Soft bar around it: its interval. Blue line: the truth.",
-    )
-    counts = story.districts["likes kale"]
-    page.table(
-        ["District", "Released", "From", "To", "Truth"],
-        zip(
-            DISTRICTS,
-            counts.value.tolist(),
-            counts.low.tolist(),
-            counts.high.tolist(),
-            story.true_districts,
-            strict=True,
-        ),
-        numeric=range(1, 5),
-        caption=f"Each interval holds with {percent(counts.confidence)} confidence; it covers the "
-        f"noise, and nothing else is uncertain here.",
     )
 
 

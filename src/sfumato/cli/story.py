@@ -1,7 +1,8 @@
-"""The laboratory story of the demonstration: asks the questions and returns what came out.
+"""The two stories of the demonstration: ask the questions and return what came out.
 
-Every answer is drawn afresh by the real mechanisms. The exact values travel beside them, which is
-possible only because the people are made up.
+The first plays in the laboratory, on a survey; the second in a town whose tables are files behind a
+contract and a ledger. Every answer is drawn afresh by the real mechanisms. The exact values travel
+beside them, which is possible only because the people are made up.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ import numpy as np
 
 from sfumato import accounting, mechanisms
 from sfumato.cli.survey import DISTRICTS, Survey
+from sfumato.core.errors import BudgetExceeded, InternalError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sfumato.core.loss import Loss
     from sfumato.core.sensitivity import Sensitivity
     from sfumato.release import Estimate, Release
+    from sfumato.session import Question
 
 EPSILON: Final = Fraction(1, 2)  # of each answer of the curator
 COIN: Final = Fraction(1)  # of each person's own coin
@@ -26,6 +31,7 @@ DELTA: Final = Fraction(1, 10**6)
 DELTA_SHOWN: Final = "10⁻⁶"
 DAILY: Final = Fraction(1, 10)  # of one of many small questions
 DAYS: Final = (1, 7, 30, 90, 180, 270, 365)
+USERS: Final = Fraction(1)  # of the answer about visits, of which a person has many
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,77 @@ def tell(survey: Survey, one: Sensitivity) -> Story:
         true_districts=tuple(by_district.tolist()),
         true_age=int(np.sort(survey.age)[nicole // 2]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What was asked of the town's tables, in this order, and what came out.
+
+    Attributes:
+        price: what the first question would cost; nothing was read for it.
+        reach: how far its answer would err.
+        counts: people by district.
+        income: mean income by district.
+        cost: mean cost of a visit by clinic, for the protection of a person and not of a visit.
+        refusal: why a question that costs more than is left was refused.
+        again: the first question, asked a second time.
+        left: what was left of the budget at first, and after each release.
+        verdict: what a replay of the ledger found.
+    """
+
+    price: str
+    reach: str
+    counts: Release
+    income: Release
+    cost: Release
+    refusal: str
+    again: Release
+    left: tuple[str, ...]
+    verdict: str
+
+
+def ask(contract: Path) -> Answers:
+    """Open the town's tables and ask them.
+
+    Args:
+        contract: the owner's contract, whose ledger is new.
+    """
+    from sfumato.session import connect, count, mean
+
+    with connect(contract) as session:
+        people, visits = session.table("people"), session.table("visits")
+        left = [str(session.remaining)]
+
+        def release(question: Question, epsilon: Fraction) -> Release:
+            answer = question.release(epsilon=epsilon)
+            left.append(str(session.remaining))
+            return answer
+
+        by_district = people.group_by("district")
+        counts = by_district.agg(people=count())
+        plan = counts.explain(epsilon=EPSILON)
+        first = release(counts, EPSILON)
+        income = release(by_district.agg(income=mean("income")), EPSILON)
+        cost = release(visits.group_by("clinic").agg(cost=mean("cost")), USERS)
+        return Answers(
+            price=str(accounting.charge(plan.cost)),
+            reach=str(plan.expected[0]),
+            counts=first,
+            income=income,
+            cost=cost,
+            refusal=_refused(people.group_by("district", "sex").count(), USERS),
+            again=release(counts, EPSILON),
+            left=tuple(left),
+            verdict=str(session.ledger.verify()).partition(";")[0],
+        )
+
+
+def _refused(question: Question, epsilon: Fraction) -> str:
+    try:
+        question.release(epsilon=epsilon)
+    except BudgetExceeded as problem:
+        return problem.message
+    raise InternalError("the town's budget is larger than its story needs.")
 
 
 def _later(loss: Loss) -> tuple[tuple[int, Fraction, Fraction], ...]:

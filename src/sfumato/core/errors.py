@@ -15,7 +15,11 @@
     │   ├── ColumnError       E201  a column declaration that makes no sense
     │   ├── UnitError         E202  a privacy unit that makes no sense
     │   ├── SensitivityError  E203  a sensitivity that is missing, too large or useless
-    │   └── UnknownName       E204  no column or measure of that name (also a KeyError)
+    │   ├── UnknownName       E204  no column or measure of that name (also a KeyError)
+    │   └── ContractError     E205  a contract that cannot be read or contradicts itself
+    ├── QueryError            E3xx  a question that cannot be asked of private data
+    │   ├── ExpressionError   E301  an expression that cannot be computed
+    │   └── KeysError         E302  groups that are not public, or not usable
     ├── BudgetError           E4xx  the price and the limit
     │   ├── BudgetExceeded    E401  the release costs more than what is left
     │   ├── LossError         E402  a loss that the accountant does not know
@@ -28,7 +32,8 @@
     │   └── DataClosed        E409  a fault that the owner has not yet seen
     └── InternalError         E6xx  sfumato or its machine is at fault
         ├── EntropyError      E601  no randomness to be had
-        └── CodecError        E602  bytes that are not a canonical encoding
+        ├── CodecError        E602  bytes that are not a canonical encoding
+        └── ReleaseFailed     E603  a failure after data was touched
 
 A message says what was refused, why, and how to mend it; it may quote the question, the schema and
 the budget, never a value from the data.
@@ -132,6 +137,30 @@ class UnknownName(SchemaError, KeyError):
     code = "E204"
 
 
+class ContractError(SchemaError):
+    """A contract that cannot be read or contradicts itself."""
+
+    code = "E205"
+
+
+class QueryError(SfumatoError, ValueError):
+    """A question that cannot be asked of private data."""
+
+    code = "E300"
+
+
+class ExpressionError(QueryError):
+    """An expression that cannot be computed."""
+
+    code = "E301"
+
+
+class KeysError(QueryError):
+    """Groups that are not public, or not usable."""
+
+    code = "E302"
+
+
 class BudgetError(SfumatoError):
     """The price and the limit."""
 
@@ -221,3 +250,9 @@ class CodecError(InternalError, ValueError):
     """Bytes that are not a canonical encoding."""
 
     code = "E602"
+
+
+class ReleaseFailed(InternalError):
+    """A failure after data was touched; the message never says which."""
+
+    code = "E603"

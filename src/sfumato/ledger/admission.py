@@ -38,9 +38,15 @@ def share_of(header: LedgerHeader, journal: Journal, analyst: str) -> Limits | N
         return _raised(event)[1]
     if analyst in first:
         return first[analyst]
-    if first or journal.has_shares():
+    if first or journal.raised_shares():
         raise not_listed()
     return None
+
+
+def shares(header: LedgerHeader, journal: Journal) -> dict[str, Budget]:
+    """Return every analyst's share as it is now, by name."""
+    first = {name: budget for name, budget, _ in header.analysts}
+    return first | {event.analyst: _raised(event)[0] for event in journal.raised_shares()}
 
 
 def admitted(

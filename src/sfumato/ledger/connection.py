@@ -65,7 +65,7 @@ class Connection:
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeError) as problem:
             error = translated(problem)
             if self.path is not None and not isinstance(error, LedgerBusy):
                 self._disconnect()  # what it believes about the file may no longer be true
@@ -107,12 +107,13 @@ class Connection:
     def _is_blank(self, path: Path) -> bool:
         """Say whether a file has no tables: a crash may leave one, to which nothing was charged."""
         try:
-            connection = self._connect(f"{path.as_uri()}?mode=ro")
+            # Not for reading only: what a crash left half done is first taken back.
+            connection = self._connect(f"{path.as_uri()}?mode=rw")
             try:
                 found = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             finally:
                 connection.close()
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeError):
             return False
         return bool(found == (0,))
 
@@ -144,7 +145,7 @@ class Connection:
                     raise unwritable()
             for pragma in _PRAGMAS:
                 connection.execute(pragma)
-        except (sqlite3.Error, LedgerError):
+        except (sqlite3.Error, UnicodeError, LedgerError):
             connection.close()
             raise
         return connection
@@ -182,8 +183,10 @@ class Connection:
         self._lock.release()
 
 
-def translated(problem: sqlite3.Error) -> LedgerError:
+def translated(problem: sqlite3.Error | UnicodeError) -> LedgerError:
     """Return what to tell people; the driver's own words stay here."""
+    if isinstance(problem, UnicodeError):  # the driver could not even say what is damaged
+        return corrupt()
     match getattr(problem, "sqlite_errorcode", 0) & 0xFF:  # the family of the code
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return busy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from sfumato.accounting.sums import Charge, Limits
@@ -64,11 +65,14 @@ class LedgerHeader:
     created: int
 
     def __post_init__(self) -> None:
-        """Check what decides about admission."""
+        """Check what decides about admission, because a header is also read from a file."""
         if not isinstance(self.unit, Unit):
             raise UnitError(
                 "a ledger protects one unit. Pass Unit.row(), Unit.rows(k) or Unit.by(column, ...)."
             )
+        for name, budget, limits in (("", self.budget, self.limits), *self.analysts):
+            _expect(str, name), _expect(Budget, budget), _expect(Limits, limits)
+        _expect(bytes, self.key)
 
     @property
     def neighbors(self) -> Neighbors:
@@ -140,8 +144,7 @@ class Event:
     @property
     def tallies(self) -> tuple[Tally, Tally]:
         """The running sums after it: of all analysts, and of its own."""
-        total, own = decode(self.sums)
-        return _expect(Tally, total), _expect(Tally, own)
+        return _tallies(self.sums)
 
     @property
     def moment(self) -> datetime:
@@ -156,6 +159,12 @@ class Event:
 
 
 COLUMNS = tuple(field.name for field in fields(Event))
+
+
+@lru_cache(maxsize=64)  # most entries leave the sums of the one before as they are
+def _tallies(sums: bytes) -> tuple[Tally, Tally]:
+    total, own = decode(sums)
+    return _expect(Tally, total), _expect(Tally, own)
 
 
 def _expect(kind: type[Any], value: Any) -> Any:

@@ -146,10 +146,9 @@ class Journal:
         seen = self.last_of_kind("acknowledged", "")
         return fault is not None and (seen is None or seen.seq < fault)
 
-    def has_shares(self) -> bool:
-        """Say whether an analyst was given a share after the ledger was made."""
-        tail = "WHERE kind = 'raised' AND analyst > '' LIMIT 1"
-        return self._event(tail) is not None
+    def raised_shares(self) -> list[Event]:
+        """Return what analysts were given after the ledger was made, the first one first."""
+        return self._events("WHERE kind = 'raised' AND analyst > '' ORDER BY seq")
 
     def has_version(self, dataset: str, version: str) -> bool:
         """Say whether a label was used before."""

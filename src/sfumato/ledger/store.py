@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.accounting.filter import remaining
-from sfumato.accounting.sums import Charge, Limits, Remaining
+from sfumato.accounting.sums import Charge, Limits
 from sfumato.core.budget import Budget
 from sfumato.core.codec import encode
-from sfumato.core.errors import (
-    BudgetExceeded,
-    InputError,
-    LedgerCorrupt,
-    UnitError,
-)
-from sfumato.ledger.admission import admitted, share_of, total_limits
-from sfumato.ledger.chain import read_head, write_head
-from sfumato.ledger.connection import Connection, corrupt, missing
-from sfumato.ledger.event import BEFORE, FORMAT, STATES, Event, LedgerHeader
+from sfumato.core.errors import BudgetExceeded, InputError, UnitError
+from sfumato.ledger.chain import read_head
+from sfumato.ledger.connection import Connection, missing
+from sfumato.ledger.event import FORMAT, LedgerHeader
 from sfumato.ledger.journal import Journal
 from sfumato.ledger.order import Order, Reservation, check_relation, checked_name
-from sfumato.ledger.refusal import (
-    abandoned,
-    closed,
-    other_body,
-    under_way,
-    used_version,
-    wrong_state,
-)
-from sfumato.ledger.verify import Verification, replay
+from sfumato.ledger.refusal import closed, used_version, wrong_state
+from sfumato.ledger.request import asked, step
+from sfumato.ledger.view import View
 from sfumato.noise.rng import system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from sfumato.core.loss import Loss
     from sfumato.core.unit import Unit
@@ -44,7 +30,7 @@ _TIMEOUT = 30.0
 _KEY_WORDS = 4  # 256 bits
 
 
-class Ledger:
+class Ledger(View):
     """The record of every charge against one population's budget.
 
     Make one with `create`, use one with `open`. All threads and processes of a machine may use one
@@ -64,13 +50,6 @@ class Ledger:
         >>> print(ledger.remaining())
         ε = 0.6
     """
-
-    def __init__(self, connection: Connection) -> None:
-        """Read the header. Use `create` or `open` instead."""
-        self._file = connection
-        with self._file.transaction(write=False) as sqlite:
-            self._header, origin = Journal(sqlite).header()
-        self._seen = (0, origin)
 
     @classmethod
     def create(
@@ -140,16 +119,25 @@ class Ledger:
         if not Path(path).is_file():
             raise missing()
         ledger = cls(Connection(Path(path), timeout=timeout, read_only=read_only))
-        if unit is not None and _meaning(unit) != _meaning(ledger.unit):
+        if unit is not None:
+            ledger.check_unit(unit)
+        if head is not None:
+            ledger._seen = read_head(head)
+        with ledger._journal(write=False):
+            return ledger
+
+    def check_unit(self, unit: Unit) -> None:
+        """Refuse a unit other than the one that the ledger protects; its caps may differ.
+
+        Raises:
+            UnitError: it is another one.
+        """
+        if _meaning(unit) != _meaning(self.unit):
             raise UnitError(
                 "this ledger protects another unit, or under another neighbor relation, and what "
                 "it has spent would mean something else. Declare the unit as it was, or begin "
                 "with new data, a new budget and a new ledger."
             )
-        if head is not None:
-            ledger._seen = read_head(head)
-        with ledger._journal(write=False):
-            return ledger
 
     def reserve(
         self,
@@ -189,19 +177,8 @@ class Ledger:
         order = Order.of(names | {"version": version, "plan": plan_digest}, loss, charge, part)
         check_relation(order.price, self._header.neighbors)
         with self._journal() as journal:
-            share = share_of(self._header, journal, order.analyst)
-            known = journal.last_of_request(order.analyst, order.request)
-            if known is not None and known.state != "returned":
-                return self._again(journal, order, known)
-            if known is not None and known.body != order.body:
-                raise other_body()
-            if journal.closed():
-                raise closed()
-            if (earlier := journal.answered(order.body)) is not None:
-                return self._give(journal, order, earlier, share)
-            total, own = admitted(self._header, journal, order, share, new=True)
-            event = journal.append("reserved", total, own, **_columns(order, "reserved"))
-        return self._reservation(event, order.price)
+            event, answer = asked(self._header, journal, order)
+        return self._reservation(event, order.price, answer)
 
     def touch(self, reservation: Reservation) -> None:
         """Mark that data is about to be read. From here on the charge stands, whatever happens.
@@ -213,7 +190,7 @@ class Ledger:
         with self._journal() as journal:
             if journal.closed():
                 raise closed()
-            self._step(journal, reservation, "touched")
+            step(journal, reservation, "touched")
 
     def settle(self, reservation: Reservation, answer: bytes) -> None:
         """Store the answer. Only then may anybody see it.
@@ -236,7 +213,7 @@ class Ledger:
                 if journal.answer(known) != answer:
                     raise wrong_state()
                 return
-            self._step(journal, reservation, "settled", answer)
+            step(journal, reservation, "settled", answer)
 
     def abandon(self, reservation: Reservation) -> None:
         """Give a touched request up. Its charge stands, and its id fails from now on.
@@ -245,7 +222,7 @@ class Ledger:
             RequestError: it is not touched.
         """
         with self._journal() as journal:
-            self._step(journal, reservation, "abandoned")
+            step(journal, reservation, "abandoned")
 
     def release_untouched(self, reservation: Reservation) -> None:
         """Give back a reservation for which nothing was read.
@@ -254,7 +231,7 @@ class Ledger:
             RequestError: it was touched, or is over.
         """
         with self._journal() as journal:
-            self._step(journal, reservation, "returned", back=True)
+            step(journal, reservation, "returned")
 
     def fault(self, reservation: Reservation | None = None) -> None:
         """Record a failure after data was touched, and close the data to everybody.
@@ -267,7 +244,7 @@ class Ledger:
         """
         with self._journal() as journal:
             if reservation is not None:
-                self._step(journal, reservation, "fault")
+                step(journal, reservation, "fault")
             else:
                 journal.append("fault", *journal.tallies(""))
 
@@ -309,197 +286,6 @@ class Ledger:
                 )
             detail = encode((budget, limits))
             journal.append("raised", total, own, analyst=name, detail=detail)
-
-    def remaining(self, analyst: str | None = None) -> Remaining:
-        """Return what is left: of one analyst's share, or of the total.
-
-        Raises:
-            AnalystError: there are shares, and the analyst has none.
-        """
-        with self._journal(write=False) as journal:
-            name = "" if analyst is None else checked_name("analyst", analyst)
-            share = share_of(self._header, journal, name) if name else None
-            total, own = journal.tallies(name)
-            limits = share or total_limits(self._header, journal)[1]
-            return remaining((own if share else total).sums(self._header.neighbors), limits)
-
-    def history(self) -> list[Event]:
-        """Return every entry, the first one first. Answers are not part of it."""
-        with self._journal(write=False) as journal:
-            return journal.history()
-
-    def pending(self) -> list[Reservation]:
-        """Return what is reserved or touched and not over: in use right now, or left by a crash.
-
-        What was touched can be abandoned, what was not can be given back. Whoever still works on it
-        will then fail, and release nothing.
-        """
-        with self._journal(write=False) as journal:
-            found = []
-            for event in journal.pending():
-                first = event if event.ref is None else journal.entry(event.ref)
-                if first is None or first.charge is None:
-                    raise corrupt()
-                found.append(self._reservation(first, first.charge))
-            return found
-
-    def version(self, dataset: str) -> str | None:
-        """Return the version that a dataset was last refreshed to; None if it never was."""
-        with self._journal(write=False) as journal:
-            event = journal.last_refresh(checked_name("dataset", dataset))
-            return event.version if event else None
-
-    def verify(self, head: str | None = None) -> Verification:
-        """Replay all entries and say what is wrong; see `sfumato.ledger.verify`."""
-        with self._file.transaction(write=False) as sqlite:
-            return replay(sqlite, head)
-
-    def close(self) -> None:
-        """Close the file. A later use opens it again; a ledger in memory is gone."""
-        self._file.close()
-
-    @property
-    def head(self) -> str:
-        """The last entry's number and hash. Kept elsewhere, it proves a later rollback."""
-        with self._journal(write=False) as journal:
-            last = journal.last()
-            return write_head(*((last.seq, last.hash) if last else (0, journal.header()[1])))
-
-    @property
-    def budget(self) -> Budget:
-        """The limit for all analysts together, as it is now."""
-        with self._journal(write=False) as journal:
-            return total_limits(self._header, journal)[0]
-
-    @property
-    def closed(self) -> bool:
-        """Whether a fault waits for the owner."""
-        with self._journal(write=False) as journal:
-            return journal.closed()
-
-    @property
-    def unit(self) -> Unit:
-        """Who is protected."""
-        return self._header.unit
-
-    @property
-    def truncation_key(self) -> bytes:
-        """The secret that orders rows where a unit is truncated."""
-        return self._header.key
-
-    @property
-    def durable(self) -> bool:
-        """Whether it survives the process."""
-        return self._file.path is not None
-
-    def __repr__(self) -> str:
-        """Show where the ledger is, and what it protects."""
-        where = repr(self._file.path.name) if self._file.path else "in memory, not durable"
-        return f"Ledger({where}, {self._header.budget!r}, {self.unit!r})"
-
-    @contextmanager
-    def _journal(self, *, write: bool = True) -> Iterator[Journal]:
-        """Run one transaction on a file that still contains what was last seen of it."""
-        with self._file.transaction(write=write) as sqlite:
-            journal = Journal(sqlite)
-            seq, hashed = self._seen
-            entry = journal.entry(seq) if seq else None
-            if hashed != (entry.hash if entry else None if seq else journal.header()[1]):
-                raise LedgerCorrupt(
-                    "the ledger does not contain an entry that it once had: it was rolled back "
-                    "or exchanged, and no longer knows what was spent. Put the newest copy back."
-                )
-            yield journal
-            last = journal.last()
-        if last is not None:  # and it is on the disk now
-            self._seen = last.seq, last.hash
-
-    def _again(self, journal: Journal, order: Order, known: Event) -> Reservation:
-        """Answer a request whose id is known."""
-        if known.body != order.body:
-            raise other_body()
-        if known.state == "abandoned":
-            raise abandoned()
-        if known.state == "touched":
-            raise under_way()
-        if known.state == "reserved":
-            return self._reservation(known, order.price)
-        source = known if known.kind == "settled" else journal.entry(known.ref or 0)
-        if source is None:
-            raise corrupt()
-        return self._reservation(known, order.price, journal.answer(source))
-
-    def _give(
-        self, journal: Journal, order: Order, earlier: Event, share: Limits | None
-    ) -> Reservation:
-        """Give a stored answer away: free for who has it, else at the cost of their share."""
-        columns = _columns(order, "given") | {"ref": earlier.seq}
-        if journal.answered(order.body, order.analyst) is not None:
-            total, own = journal.tallies(order.analyst)
-            columns["charge_bytes"] = None
-        else:
-            total, own = admitted(self._header, journal, order, share, new=False)
-        event = journal.append("given", total, own, **columns)
-        return self._reservation(event, order.price, journal.answer(earlier))
-
-    def _step(
-        self,
-        journal: Journal,
-        reservation: Reservation,
-        kind: str,
-        answer: bytes | None = None,
-        *,
-        back: bool = False,
-    ) -> None:
-        """Take a request from one state to the next, if it is in the one before."""
-        known = journal.last_of_request(reservation.analyst, reservation.request_id)
-        first = journal.entry(reservation.entry)
-        if (
-            known is None
-            or first is None
-            or first.hash != reservation.hash
-            or known.state not in BEFORE[kind]
-            or reservation.entry not in (known.seq, known.ref)
-        ):
-            raise wrong_state()
-        total, own = journal.tallies(known.analyst)
-        if back:
-            paid = first.charge
-            if paid is None:
-                raise corrupt()
-            total, own = total.minus(paid), own.minus(paid)
-        journal.append(
-            kind,
-            total,
-            own,
-            answer,
-            state=STATES[kind],
-            analyst=known.analyst,
-            request=known.request,
-            body=known.body,
-            ref=first.seq,
-            charge_bytes=first.charge_bytes if back else None,
-        )
-
-    def _reservation(self, event: Event, price: Charge, answer: bytes | None = None) -> Reservation:
-        return Reservation(
-            event.request or "", event.analyst, event.seq, event.hash, price, self.durable, answer
-        )
-
-
-def _columns(order: Order, kind: str) -> dict[str, Any]:
-    return {
-        "state": STATES[kind],
-        "analyst": order.analyst,
-        "request": order.request,
-        "dataset": order.dataset,
-        "version": order.version,
-        "plan": order.plan,
-        "loss_bytes": order.loss,
-        "charge_bytes": order.charge,
-        "part": order.part,
-        "body": order.body,
-    }
 
 
 def _meaning(unit: Unit) -> tuple[object, ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.accounting.sums import Charge, Limits
 from sfumato.core.codec import decode, encode
-from sfumato.core.errors import CodecError, SfumatoError
+from sfumato.core.errors import SfumatoError
 from sfumato.ledger.chain import link, read_head, write_head
 from sfumato.ledger.connection import Connection, missing
 from sfumato.ledger.event import BEFORE, COLUMNS, OWNERS, STATES, Event
@@ -155,6 +155,9 @@ class _Replay:
 
     def step(self, event: Event, answer: bytes | None) -> Iterator[str]:
         """Take one entry in, and yield what is wrong with it."""
+        if not (isinstance(event.seq, int) and isinstance(event.hash, bytes)):
+            yield "it cannot be read"
+            return
         if event.seq != self.seq + 1:
             yield f"entries are missing after {self.seq}"
         if event.prev_hash != self.last:
@@ -270,7 +273,4 @@ def _body(event: Event) -> bytes | None:
         event.charge_bytes,
         event.part,
     )
-    try:
-        return hashlib.sha256(encode(asked)).digest()
-    except CodecError:
-        return None
+    return hashlib.sha256(encode(asked)).digest()

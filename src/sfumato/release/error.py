@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal, Protocol, get_args, runtime_checkable
 
-if TYPE_CHECKING:
-    from fractions import Fraction
+from sfumato.core.errors import InputError
+from sfumato.core.number import positive
 
 NOISE_ONLY: Final = "noise only"
 RANK: Final = "rank, noise only"
@@ -35,6 +37,36 @@ class Error(Protocol):
 
     def halfwidth(self, confidence: Fraction) -> Fraction:
         """Return a width h, rounded up, with P(|error| > h) at most 1 − `confidence`."""
+
+
+Family = Literal["laplace", "gaussian"]
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Integer noise, as much of it as computing with a noisy answer needs: family and scale.
+
+    Args:
+        kind: ``"laplace"``, with P(x) proportional to exp(−|x|/scale), or ``"gaussian"``, with
+            P(x) proportional to exp(−x²/(2·scale²)); x is a whole number.
+        scale: the scale in steps of the grid: one noisy integer is one step.
+
+    Example:
+        >>> Noise("laplace", "0.5").scale
+        Fraction(1, 2)
+    """
+
+    kind: Family
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        """Check the family and hold the scale as a rational."""
+        if self.kind not in get_args(Family):
+            raise InputError(
+                f"no law is known for {self.kind!r} noise, so no interval can be computed from it. "
+                f"Pass one of: {', '.join(get_args(Family))}."
+            )
+        object.__setattr__(self, "scale", positive(self.scale, "scale"))
 
 
 def quantity(covers: str) -> str | None:

@@ -25,9 +25,7 @@ def report(release: Release) -> Page:
             drawing = release.chart(name)
         except InputError:  # nothing that a chart can show: the table has it
             continue
-        page.figure(
-            drawing.to_svg(), "Dot: the released value. Soft bar: where the exact value lies."
-        )
+        page.figure(drawing.to_svg(), "Dot: the released value. Soft bar: its interval.")
     card.write(page)
     return page.footer(f"Made with sfumato {release.version}.")
 

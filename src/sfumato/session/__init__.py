@@ -1,5 +1,26 @@
-"""The door to private data. So far its contract: what a curator is."""
+"""The door to private data: sessions, tables, questions, plans, contracts."""
 
+from sfumato.session.contract import Contract
 from sfumato.session.curator import Continual, Curator, Stream
+from sfumato.session.output import Output, count, mean, sum
+from sfumato.session.plan import Plan
+from sfumato.session.question import Question
+from sfumato.session.session import Session, connect
+from sfumato.session.table import Grouped, Table
 
-__all__ = ["Continual", "Curator", "Stream"]
+__all__ = [
+    "Continual",
+    "Contract",
+    "Curator",
+    "Grouped",
+    "Output",
+    "Plan",
+    "Question",
+    "Session",
+    "Stream",
+    "Table",
+    "connect",
+    "count",
+    "mean",
+    "sum",
+]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from sfumato.noise.rng import Rng, system
 from sfumato.relation.query import Shape
 from sfumato.release.release import Release
 from sfumato.session.curator import Continual, Stream
+from sfumato.session.purse import Purse
 
 Row = Mapping[str, Any]
 
@@ -50,21 +51,6 @@ class FakeQuery:
     def lower(self, dialect: str) -> str:
         """Refuse: a Python function has no SQL."""
         raise InputError(f"a fake query has no SQL, and none in {dialect}; ask a FakeCurator.")
-
-
-@dataclass
-class _Purse:
-    """What several handles on one table have spent together, within a purse around it if any."""
-
-    limits: accounting.Limits
-    around: _Purse | None = None
-    spent: accounting.Sums = field(default_factory=accounting.Sums)
-
-    def pay(self, price: accounting.Charge) -> None:
-        after = accounting.spend(self.spent, price, self.limits)
-        if self.around is not None:
-            self.around.pay(price)
-        self.spent = after
 
 
 class FakeCurator:
@@ -99,12 +85,12 @@ class FakeCurator:
         self.unit = unit or Unit.row()
         self.schema = schema or Schema()
         self.budget = budget or Budget(epsilon=1000, delta="1e-3")
-        self._purse = _Purse(accounting.Limits.of(self.budget))
+        self._purse = Purse(accounting.Limits.of(self.budget))
 
     @property
     def remaining(self) -> accounting.Remaining:
         """What may still be spent, in both views."""
-        return accounting.remaining(self._purse.spent, self._purse.limits)
+        return self._purse.remaining
 
     def measure(self, query: Any, mechanism: Any = None) -> Any:
         """Charge, then read, draw and return; a batch is charged whole before anything is read."""
@@ -129,7 +115,7 @@ class FakeCurator:
         """Lend part of the budget: inside, it is the limit too; what is spent counts outside."""
         inner = self._over(self._rows)
         inner.budget = budget
-        inner._purse = _Purse(accounting.Limits.of(budget), around=self._purse)
+        inner._purse = Purse(accounting.Limits.of(budget), around=self._purse)
         yield inner
 
     def partition(self, column: str, keys: Sequence[Hashable]) -> Mapping[Hashable, FakeCurator]:
@@ -137,14 +123,8 @@ class FakeCurator:
         return {key: self._over([r for r in self._rows if r.get(column) == key]) for key in keys}
 
     def open(self, query: Any, mechanism: Continual) -> Stream:
-        """Charge a continual mechanism once and start it.
-
-        Under a budget with δ interleaved interactions are proved for the zCDP sum alone, so the
-        charge has no ε there.
-        """
-        price = accounting.charge(mechanism.loss(query.sensitivity(self.unit)))
-        pure = self._purse.limits.rho is None
-        self._purse.pay(price if pure else replace(price, epsilon=None))
+        """Charge a continual mechanism once and start it."""
+        self._purse.pay_interaction(mechanism.loss(query.sensitivity(self.unit)))
         return mechanism.start(self._rng)
 
     def _over(self, rows: Sequence[Row]) -> FakeCurator:

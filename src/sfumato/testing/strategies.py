@@ -47,20 +47,38 @@ def neighbors() -> st.SearchStrategy[Neighbors]:
 
 
 @st.composite
-def units(draw: st.DrawFn) -> Unit:
-    """Every kind of privacy unit."""
+def units(
+    draw: st.DrawFn,
+    columns: st.SearchStrategy[str] = NAMES,
+    *,
+    most: int = 1000,
+) -> Unit:
+    """Every kind of privacy unit: rows, or named by a column with every legal choice of caps.
+
+    Args:
+        draw: given by hypothesis.
+        columns: what the column that names the unit may be called.
+        most: the largest cap.
+    """
     relation: Any = draw(neighbors())
-    caps = st.integers(1, 1000)
-    match draw(st.sampled_from(["row", "rows", "by rows", "by groups"])):
+    caps = st.integers(1, most)
+    match draw(st.sampled_from(["row", "rows", *_CAPS])):
         case "row":
             return Unit.row(relation)
         case "rows":
             return Unit.rows(draw(caps), relation)
-        case "by rows":
-            return Unit.by(draw(NAMES), max_rows=draw(caps), neighbors=relation)
-    return Unit.by(
-        draw(NAMES), max_groups=draw(caps), max_rows_per_group=draw(caps), neighbors=relation
-    )
+        case chosen:
+            given = {name: draw(caps) for name in chosen}
+            return Unit.by(draw(columns), **given, neighbors=relation)
+
+
+_CAPS = (
+    ("max_rows",),
+    ("max_rows", "max_groups"),
+    ("max_rows", "max_rows_per_group"),
+    ("max_groups", "max_rows_per_group"),
+    ("max_rows", "max_groups", "max_rows_per_group"),
+)
 
 
 @st.composite

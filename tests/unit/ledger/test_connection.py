@@ -3,9 +3,11 @@
 import os
 import shutil
 import sqlite3
+import struct
 import subprocess
 import sys
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -57,6 +59,17 @@ def test_empty_file_of_a_crash_can_become_a_ledger(path):
     path.touch()
     with pytest.raises(LedgerCorrupt):
         Ledger.open(path)
+    Ledger.create(path, sf.Budget(1), UNIT).close()
+    assert verify(path).ok
+
+
+def test_file_whose_making_was_killed_in_a_write_can_become_a_ledger(path):
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+    assert path.read_bytes()[:6] == b"SQLite"
+    # The start of a rollback journal: no page was saved yet, and the file had been empty.
+    start = struct.pack(">8s5I", bytes.fromhex("d9d505f920a163d7"), 0, 1, 0, 512, 4096)
+    path.with_name(f"{path.name}-journal").write_bytes(start.ljust(512, b"\0"))
     Ledger.create(path, sf.Budget(1), UNIT).close()
     assert verify(path).ok
 

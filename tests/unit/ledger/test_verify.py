@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from contextlib import suppress
 from dataclasses import fields, replace
 
 import pytest
@@ -9,11 +10,12 @@ import pytest
 import sfumato as sf
 from sfumato.accounting import Charge, Limits
 from sfumato.core.codec import encode
-from sfumato.core.errors import CodecError, InputError, LedgerCorrupt
+from sfumato.core.errors import CodecError, InputError, LedgerCorrupt, LedgerError
 from sfumato.ledger import Event, Ledger, Tally, verify
 from sfumato.ledger.chain import link, linked, read_head, write_head
 from sfumato.ledger.event import COLUMNS
 from sfumato.ledger.journal import SCHEMA
+from sfumato.ledger.verify import replay
 
 GUARDS = [
     statement.split()[2] for statement in SCHEMA if statement.startswith("CREATE TRIGGER events")
@@ -126,6 +128,101 @@ def test_changed_column_is_found(story, path, tamper, column):
     assert "entry 3: it was changed" in problems(path)
 
 
+def flipped(value):
+    """Yield a stored value with a bit flipped at its start, middle and end, and other kinds."""
+    if isinstance(value, int):
+        yield from (value ^ 1, value ^ 128, None)
+    elif value is None:
+        yield from (b"x", 1, "x")
+    else:
+        plain = value.encode() if isinstance(value, str) else value
+        for place in {0, len(plain) // 2, len(plain) - 1} if plain else ():
+            changed = bytearray(plain)
+            changed[place] ^= 1
+            yield changed.decode() if isinstance(value, str) else bytes(changed)
+        yield from (plain[:-1] if plain else b"x", None)
+        yield plain if isinstance(value, str) else value.hex()
+
+
+@pytest.fixture
+def naked(path):
+    """A connection to the file, in a transaction in which entries can be changed."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    (before,) = connection.execute("SELECT count(*) FROM events").fetchone()
+    assert before == 13
+    yield connection
+    connection.close()
+
+
+def unguarded(connection, sql, *values):
+    """Change an entry behind the guards, and say what a replay finds; nothing stays changed."""
+    connection.execute("BEGIN")
+    guards = [s for s in SCHEMA if s.startswith("CREATE TRIGGER")]
+    for guard in guards:
+        connection.execute(f"DROP TRIGGER {guard.split()[2]}")
+    try:
+        connection.execute(sql, values)
+        for guard in guards:
+            connection.execute(guard)
+        return replay(connection)
+    finally:
+        connection.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize("column", [*COLUMNS, "answer"])
+def test_flipped_bit_is_found_in_every_column_of_every_entry(story, naked, column):
+    changes, update = 0, f"UPDATE events SET {column} = ? WHERE seq = ?"  # noqa: S608
+    for seq, value in naked.execute(f"SELECT seq, {column} FROM events").fetchall():  # noqa: S608
+        for other in flipped(value):
+            try:
+                found = unguarded(naked, update, other, seq)
+            except sqlite3.IntegrityError:
+                continue  # what the table itself does not take
+            changes += 1
+            assert not found.ok, (seq, value, other)
+    assert changes >= 13
+    assert replay(naked).ok
+
+
+def test_flipped_bit_is_found_in_the_header(story, naked):
+    (content,) = naked.execute("SELECT content FROM header").fetchone()
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        with suppress(LedgerCorrupt):
+            assert not unguarded(naked, "UPDATE header SET content = ?", bytes(changed)).ok, place
+
+
+def check_file_flips(path, head, places):
+    """Flip bytes of the file itself: whatever passes still says the same."""
+    content = path.read_bytes()
+    copy = path.with_name("copy")
+    events = Ledger.open(path).history()
+    passed = 0
+    for place in places:
+        changed = bytearray(content)
+        changed[place % len(content)] ^= 1 << place % 8
+        copy.write_bytes(changed)
+        try:
+            if verify(copy, head).ok:
+                passed += 1
+                assert Ledger.open(copy, head=head).history() == events
+        except LedgerError:
+            pass
+        for left in path.parent.glob("copy-*"):
+            left.unlink()
+    return passed
+
+
+def test_flipped_bit_of_the_file_is_found_or_means_nothing(story, path):
+    assert 0 < check_file_flips(path, story, range(0, path.stat().st_size, 499)) < 120
+
+
+@pytest.mark.deep
+def test_any_flipped_bit_of_the_file_is_found_or_means_nothing(story, path):
+    check_file_flips(path, story, range(0, path.stat().st_size, 7))
+
+
 def test_changed_answer_is_found(story, path, tamper, ask):
     tamper(("UPDATE events SET answer = ? WHERE seq = 3", b"other"))
     assert "entry 3: its answer was changed" in problems(path)
@@ -162,6 +259,8 @@ def test_changed_header_is_found(story, path):
     other.close()
     assert "entry 1: it does not follow" in problems(path)
     assert "guards" in problems(path)
+    with pytest.raises(LedgerCorrupt):
+        Ledger.open(path)
 
 
 def test_missing_guard_is_found(story, path):
@@ -244,6 +343,28 @@ def test_forged_history_is_found_by_its_meaning(story, path, forge, forgery):
     assert says in found
     assert "it was changed after" not in found
     assert "rolled back" in found
+
+
+UNBELIEVED = {
+    "budget of another kind": (edited(12, detail=encode((1, 2))), lambda ledger, _: ledger.budget),
+    "unreadable sums": (edited(13, sums=b"{"), lambda ledger, _: ledger.head),
+    "gift of nothing": (
+        edited(4, ref=999),
+        lambda ledger, ask: ask(ledger, "q1", 1, analyst="bob"),
+    ),
+    "lost reservation": (
+        lambda events: [events[0], replace(events[1], ref=999)],
+        lambda ledger, _: ledger.pending(),
+    ),
+}
+
+
+@pytest.mark.parametrize("forgery", UNBELIEVED)
+def test_forged_history_is_not_believed_by_who_meets_it(story, path, forge, ask, forgery):
+    change, use = UNBELIEVED[forgery]
+    forge(change)
+    with pytest.raises(LedgerCorrupt):
+        use(Ledger.open(path), ask)
 
 
 def test_spending_beyond_the_budget_is_found(make, ask, path):

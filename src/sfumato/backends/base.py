@@ -1,0 +1,69 @@
+"""What every engine can do, and what every answer of an engine must look like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from sfumato.core.errors import InternalError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Backend(Protocol):
+    """One version of some private tables, and an engine that answers lowered SQL about them.
+
+    Attributes:
+        dialect: the SQL that it understands, a name that `Query.lower` takes.
+    """
+
+    dialect: str
+
+    def run(self, sql: str, parameters: Mapping[str, object]) -> pa.Table:
+        """Run one lowered SELECT.
+
+        Args:
+            sql: a statement that reads tables by the names of their sources.
+            parameters: values for ``$name`` in it; those that it does not name are left out.
+
+        Returns:
+            Rows in no particular order, every column whole numbers, truth values or texts.
+
+        Raises:
+            InternalError: the statement failed, or returned anything else. The text is constant.
+        """
+
+    def close(self) -> None:
+        """Give the tables back; every later call is refused."""
+
+
+def failure() -> InternalError:
+    """Return the error for a statement that failed.
+
+    Its text is constant, since the engine's own may quote a value. Raise it outside of the
+    ``except`` clause: inside, the engine's error would hang on it as its context.
+    """
+    return InternalError(
+        "the engine could not run a statement that should run on any data. The answer is lost and "
+        "its charge stands. Look at the machine first: memory, disk, a file that was moved."
+    )
+
+
+def whole(table: pa.Table) -> pa.Table:
+    """Return the answer of an engine if it can be measured: no fraction and no float in it.
+
+    Raises:
+        InternalError: a column of another type. Only integers are measured, so the statement was
+            lowered wrongly.
+    """
+    from pyarrow import types
+
+    allowed = (types.is_integer, types.is_boolean, types.is_string, types.is_large_string)
+    for field in table.schema:
+        if not any(check(field.type) for check in allowed):
+            raise InternalError(
+                f"a lowered statement returned {field.type} where only whole numbers, truth values "
+                f"and texts may be. This is a fault of sfumato."
+            )
+    return table

@@ -1,0 +1,217 @@
+"""DuckDB: private tables in an engine that can reach nothing else.
+
+Our own instance is in memory. It may read the declared files and no other, writes nothing, not even
+a temporary file (a statement that needs more memory than there is fails), loads no extension, sees
+no variable of the program, and its settings are locked. Of its optimizer, whatever trusts the
+statistics of a file is off: a file whose statistics are wrong, by age or by malice, could otherwise
+make the engine drop a clamp as needless, or rows as hopeless.
+
+A connection of the user's is used as it is, through a cursor. None of its settings is changed: what
+it may reach, what it logs, where it spills and what its optimizer trusts is its owner's to decide.
+A view on a file is read with that file's statistics; pass the file itself where they are in doubt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, closing, suppress
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from sfumato.backends.base import failure, whole
+from sfumato.backends.catalog import Catalog, listed
+from sfumato.backends.origin import Connection, Delimited, Origin, Parquet, origin
+from sfumato.backends.physical import name
+from sfumato.backends.reader import select
+from sfumato.core.errors import InputError, InternalError
+from sfumato.relation.source import Source
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+    "python_enable_replacements": False,
+    "python_scan_all_frames": False,
+    "temp_directory": "",
+}
+_DISTRUSTED = (
+    "statistics_propagation",
+    "compressed_materialization",
+    "filter_pushdown",
+    "join_filter_pushdown",
+    "late_materialization",
+    "row_group_pruner",
+    "top_n",
+)
+
+
+class DuckDB:
+    """Private tables in DuckDB.
+
+    Make it with `open`. It may be used by several threads at once.
+
+    Attributes:
+        dialect: ``"duckdb"``.
+    """
+
+    dialect = "duckdb"
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, readers: Mapping[str, str]) -> None:
+        """Hold a connection, and for every table the SELECT that reads it."""
+        self._connection: duckdb.DuckDBPyConnection | None = connection
+        self._readers = dict(readers)
+        self._lock = Lock()
+
+    @classmethod
+    def open(
+        cls,
+        tables: Mapping[Source, object],
+        *,
+        threads: int | None = None,
+        memory: str | None = None,
+    ) -> DuckDB:
+        """Open tables. Reads names and types; rows only of frames, which are copied.
+
+        Args:
+            tables: what holds each source: a path (.csv, .tsv, either also .gz, .parquet, patterns
+                of those, .duckdb, .db or ``duckdb:FILE#TABLE``), a pandas or Polars DataFrame, a
+                pyarrow Table, or a DuckDB connection with a table of the source's name.
+            threads: of our own instance; all cores by default.
+            memory: of our own instance, such as ``"4GB"``; most of the machine's by default.
+
+        Raises:
+            InputError: a file that is missing, elsewhere or of no known kind.
+            UnknownName: a declared column, or the unit's, that the table does not have.
+            ColumnError: a column of a type that its declaration cannot read.
+        """
+        _check_names(tables)
+        origins = {source: origin(given, source.name) for source, given in tables.items()}
+        borrowed = {id(o.connection): o for o in origins.values() if isinstance(o, Connection)}
+        mixed = any(not isinstance(o, Connection) for o in origins.values())
+        if len(borrowed) > 1 or (borrowed and mixed):
+            raise InputError(
+                "tables of one question live in one engine: pass one connection for all of them, "
+                "or none. Load the others into that connection."
+            )
+        if borrowed:
+            connection = next(iter(borrowed.values())).connection.cursor()
+        else:
+            connection = _connected(threads, memory)
+        with ExitStack() as undo:
+            undo.callback(connection.close)
+            catalog = Catalog(connection)
+            readers = {s.name: select(s, catalog.physical(s, o)) for s, o in origins.items()}
+            if not borrowed:
+                _lock(connection, origins.values())
+            opened = cls(connection, readers)
+            opened._prepare()
+            undo.pop_all()
+        return opened
+
+    def run(self, sql: str, parameters: Mapping[str, object]) -> pa.Table:
+        """Run one lowered SELECT on the tables. See `Backend.run`."""
+        import duckdb
+        import pyarrow as pa
+
+        answer = None
+        with closing(self._cursor()) as cursor:
+            try:
+                statement = _single(cursor, self._complete(sql))
+                named = {key: parameters[key] for key in statement.named_parameters}
+                answer = cursor.sql(statement, params=named).to_arrow_table()
+            except (duckdb.Error, pa.ArrowException, MemoryError, RuntimeError, KeyError):
+                pass  # raised below, where the engine's message does not hang on it
+        if answer is None:
+            raise failure()
+        return whole(answer)
+
+    def close(self) -> None:
+        """Close the engine, or the cursor of the user's connection."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        with self._lock:
+            if self._connection is None:
+                raise InputError("this backend is closed. Open the tables again.")
+            return self._connection.cursor()
+
+    def _complete(self, sql: str) -> str:
+        """Put the readers before a statement, which may have common tables of its own."""
+        readers = ", ".join(
+            f"{name(table)} AS NOT MATERIALIZED ({text})" for table, text in self._readers.items()
+        )
+        own = re.match(r"\s*WITH\s+(?!RECURSIVE\b)", sql, re.IGNORECASE)
+        return f"WITH {readers}, {sql[own.end() :]}" if own else f"WITH {readers} {sql}"
+
+    def _prepare(self) -> None:
+        """Let the engine bind every reader once, so that a fault shows before anyone asks."""
+        import duckdb
+
+        bound = True
+        with closing(self._cursor()) as cursor:
+            try:
+                for table in self._readers:
+                    bare = f"SELECT * FROM {name(table)}"  # noqa: S608 - a quoted name
+                    cursor.execute(f"EXPLAIN {self._complete(bare)}")
+            except duckdb.Error:
+                bound = False
+        if not bound:
+            raise InternalError(
+                "the engine does not take the reading of a declared table. This is a fault of "
+                "sfumato, or a file that changed while it was opened."
+            )
+
+
+def _connected(threads: int | None, memory: str | None) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    config = dict(_CONFIG)
+    if threads is not None:
+        config["threads"] = threads
+    if memory is not None:
+        config["memory_limit"] = memory
+    with suppress(duckdb.Error):  # what is raised below does not carry the engine's message
+        return duckdb.connect(":memory:", config=config)
+    raise InputError(
+        "DuckDB does not start with these settings. Pass threads= as a whole number and memory= as "
+        "a size, such as '4GB'."
+    )
+
+
+def _lock(connection: duckdb.DuckDBPyConnection, origins: Iterable[Origin]) -> None:
+    """Close every door but the declared files, then throw the key away."""
+    files = [path for o in origins if isinstance(o, Delimited | Parquet) for path in o.paths]
+    connection.execute(f"SET disabled_optimizers = '{','.join(_DISTRUSTED)}'")
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute("SET enable_progress_bar = false")
+    connection.execute("SET max_temp_directory_size = '0KiB'")
+    connection.execute(f"SET allowed_paths = {listed(files)}")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def _single(cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+    """Return the statement if it is one SELECT: nothing else may reach the engine."""
+    import duckdb
+
+    statements = cursor.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise RuntimeError
+    return statements[0]
+
+
+def _check_names(tables: Mapping[Source, object]) -> None:
+    names = [source.name.casefold() for source in tables]
+    if not names:
+        raise InputError("there is no table to open. Pass at least one source.")
+    if len(set(names)) < len(names):
+        raise InputError("two tables have the same name, but for case. Rename one of them.")

@@ -1,0 +1,231 @@
+"""The commands `sfumato ledger`: what was spent, what happened, and whether the record holds."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sfumato.core.errors import LedgerCorrupt, LedgerError, UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sfumato.accounting.sums import Charge
+    from sfumato.ledger import Event, Ledger
+    from sfumato.session import Contract
+
+_CONTRACT = click.argument("contract", type=click.Path(path_type=Path))
+
+
+@click.group()
+def ledger() -> None:
+    """Look at the record of what was spent, and keep it; for owners.
+
+    CONTRACT is a contract file, or the ledger's own file. No command reads data.
+    """
+
+
+@ledger.command()
+@_CONTRACT
+def show(contract: Path) -> None:
+    """Show budget, what is spent and left, shares, open requests and the head."""
+    from sfumato.cli.listing import aligned
+
+    place = Place.of(contract)
+    with closing(place.open(read_only=True)) as book:
+        facts = [
+            ("ledger", f"{place.path}, {book.head.partition(':')[0]} entries"),
+            ("unit", f"{book.unit!r}, {book.unit.neighbors} neighbors"),
+            ("budget", repr(book.budget)),
+            *_accounts(book),
+            *(("pending", text) for text in _pending(book)),
+            ("state", _CLOSED if book.closed else "open"),
+            ("head", book.head),
+        ]
+        if place.contract is not None and place.contract.budget != book.budget:
+            click.echo(
+                f"note: the contract declares {place.contract.budget!r}, and the ledger enforces "
+                f"{book.budget!r}. Questions are refused until both say the same.",
+                err=True,
+            )
+    click.echo(aligned(facts, left=2))
+
+
+@ledger.command()
+@_CONTRACT
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the last N entries.")
+@click.option("--format", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def history(contract: Path, limit: int | None, format: str) -> None:
+    """List what happened, when, who asked, about which table, and the charge; no answers."""
+    from sfumato.cli.listing import aligned
+
+    with closing(Place.of(contract).open(read_only=True)) as book:
+        events = book.history()
+    first = {event.seq: event for event in events}
+    entries = [_entry(event, first) for event in events[-limit if limit else None :]]
+    if format == "json":
+        click.echo(json.dumps(entries, ensure_ascii=False, indent=2))
+        return
+    columns = ("entry", "time", "what", "analyst", "table", "version", "charge", "request")
+    rows = [[_cell(name, entry[name]) for name in columns] for entry in entries]
+    click.echo(aligned([columns, *rows], left=len(columns)))
+
+
+@ledger.command()
+@_CONTRACT
+@click.option("--head", metavar="HASH", help="What `sfumato ledger show` once gave as the head.")
+def verify(contract: Path, head: str | None) -> None:
+    """Replay every entry; exit with 1 if anything is wrong.
+
+    Against a head that was kept elsewhere it also finds a ledger that was rolled back.
+    """
+    from sfumato.ledger import verify as replayed
+
+    place = Place.of(contract)
+    try:
+        found = replayed(place.path, head)
+    except LedgerCorrupt as problem:  # too damaged to be replayed, which is a finding too
+        click.echo(str(problem))
+        click.get_current_context().exit(1)
+    click.echo(str(found))
+    click.get_current_context().exit(0 if found.ok else 1)
+
+
+@ledger.command()
+@_CONTRACT
+def acknowledge(contract: Path) -> None:
+    """Open the data again after a fault: the owner has seen what failed."""
+    with closing(Place.of(contract).open()) as book:
+        was_closed = book.closed
+        book.acknowledge()
+        done = "the data is open again" if was_closed else "no fault was waiting; nothing changed"
+        click.echo(f"{done}; head {book.head}")
+
+
+@ledger.command()
+@_CONTRACT
+@click.argument("table")
+@click.argument("version")
+def refresh(contract: Path, table: str, version: str) -> None:
+    """Record that TABLE has a new VERSION; nothing returns to the budget."""
+    place = Place.of(contract)
+    if place.contract is not None and table not in place.contract.tables:
+        raise UnknownName(
+            f"the contract declares no table {table!r}; there are: "
+            f"{', '.join(place.contract.tables)}."
+        )
+    with closing(place.open()) as book:
+        book.refresh(table, version)
+        click.echo(f"{table} is at version {version}; head {book.head}")
+
+
+_CLOSED = "closed: a fault waits for the owner; open it with `sfumato ledger acknowledge`"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a ledger is, and the contract that names it, if one was given."""
+
+    path: Path
+    contract: Contract | None
+
+    @classmethod
+    def of(cls, given: Path) -> Place:
+        """Tell a ledger from a contract: only the one is text.
+
+        Raises:
+            ContractError: it is neither, or the contract cannot be read.
+            LedgerError: the contract names no ledger, or one that does not exist.
+        """
+        if _is_binary(given):
+            return cls(given, None)
+        from sfumato.session import Contract
+
+        contract = Contract.read(given)
+        if contract.ledger is None:
+            raise LedgerError(
+                'the contract names no ledger, so that nothing is on record. Write ledger = "'
+                'spent.ledger" under [budget]; it is made with the first question.'
+            )
+        if not contract.ledger.exists():
+            raise LedgerError(
+                f"the ledger {contract.ledger.name!r} of this contract does not exist yet. It is "
+                f"made with the first question; if there was one, put the file back."
+            )
+        return cls(contract.ledger, contract)
+
+    def open(self, *, read_only: bool = False) -> Ledger:
+        """Open the ledger; one that protects another unit than the contract is refused."""
+        from sfumato.ledger import Ledger
+
+        unit = None if self.contract is None else self.contract.unit
+        return Ledger.open(self.path, unit=unit, read_only=read_only)
+
+
+def _is_binary(path: Path) -> bool:
+    # Before SQLite opens the file: to close it afterwards would drop SQLite's locks.
+    try:
+        with path.open("rb") as stream:
+            return b"\0" in stream.read(4096)
+    except OSError:
+        return False
+
+
+def _accounts(book: Ledger) -> Iterator[tuple[str, str]]:
+    """Say what is spent and left, of the total and of each share."""
+    yield "spent", str(book.spent())
+    yield "remaining", str(book.remaining())
+    for name in book.analysts:
+        yield "share", f"{name}: {book.remaining(name)} left, {book.spent(name)} spent"
+
+
+def _pending(book: Ledger) -> Iterator[str]:
+    waiting = book.pending()
+    if not waiting:
+        yield "none"
+    for request in waiting:
+        who = f" by {request.analyst}" if request.analyst else ""
+        yield f"request {request.request_id!r}{who}, {request.charge}, entry {request.entry}"
+
+
+def _entry(event: Event, entries: Mapping[int, Event]) -> dict[str, Any]:
+    """Describe an entry; what follows up a reservation is about the same table."""
+    start = entries.get(event.ref or 0, event) if event.dataset is None else event
+    return {
+        "entry": event.seq,
+        "time": event.moment.isoformat(timespec="seconds"),
+        "what": event.kind,
+        "analyst": event.analyst or None,
+        "request": event.request,
+        "table": start.dataset,
+        "version": start.version,
+        "charge": None if event.charge is None else _figures(event.charge),
+        "hash": event.hash.hex(),
+    }
+
+
+def _figures(charge: Charge) -> dict[str, str]:
+    from sfumato.accounting.grid import UNIT
+    from sfumato.cli.listing import decimal
+
+    figures = {"epsilon": charge.epsilon, "rho": charge.rho, "delta": charge.delta or None}
+    return {
+        name: decimal(Fraction(units, UNIT)) for name, units in figures.items() if units is not None
+    }
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if name != "charge":
+        return str(value)
+    from sfumato.core.number import show_above
+
+    letters = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
+    return ", ".join(f"{letters[k]} = {show_above(Fraction(v), 4)}" for k, v in value.items())

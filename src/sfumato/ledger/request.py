@@ -1,0 +1,117 @@
+"""A request: from which state it may go where, and what it is answered when it is asked again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ledger.admission import admitted, share_of
+from sfumato.ledger.connection import corrupt
+from sfumato.ledger.event import BEFORE, STATES
+from sfumato.ledger.refusal import abandoned, closed, other_body, under_way, wrong_state
+
+if TYPE_CHECKING:
+    from sfumato.accounting.sums import Limits
+    from sfumato.ledger.event import Event, LedgerHeader
+    from sfumato.ledger.journal import Journal
+    from sfumato.ledger.order import Order, Reservation
+
+
+def asked(header: LedgerHeader, journal: Journal, order: Order) -> tuple[Event, bytes | None]:
+    """Charge for a request, or find it; return its entry, and its answer if there is one.
+
+    Raises:
+        BudgetExceeded: it does not fit the total, or the analyst's share.
+        AnalystError: there are shares, and the analyst has none.
+        RequestError: the id was used for another question, is under way, or was abandoned.
+        DataClosed: a fault waits for the owner.
+    """
+    share = share_of(header, journal, order.analyst)
+    known = journal.last_of_request(order.analyst, order.request)
+    if known is not None and known.body != order.body:
+        raise other_body()
+    if known is not None and known.state != "returned":
+        return _again(journal, known)
+    if journal.closed():
+        raise closed()
+    if (earlier := journal.answered(order.body)) is not None:
+        return _given(header, journal, order, earlier, share)
+    total, own = admitted(header, journal, order, share, new=True)
+    return journal.append("reserved", total, own, **_columns(order, "reserved")), None
+
+
+def step(
+    journal: Journal, reservation: Reservation, kind: str, answer: bytes | None = None
+) -> None:
+    """Take a request from one state to the next.
+
+    Raises:
+        RequestError: it is not in the state before, or the reservation is not the one it stands on.
+    """
+    known = journal.last_of_request(reservation.analyst, reservation.request_id)
+    first = journal.entry(reservation.entry)
+    if (
+        known is None
+        or first is None
+        or first.hash != reservation.hash
+        or known.state not in BEFORE[kind]
+        or reservation.entry not in (known.seq, known.ref)
+    ):
+        raise wrong_state()
+    total, own = journal.tallies(known.analyst)
+    back = first.charge if kind == "returned" else None
+    if back is not None:
+        total, own = total.minus(back), own.minus(back)
+    journal.append(
+        kind,
+        total,
+        own,
+        answer,
+        state=STATES[kind],
+        analyst=known.analyst,
+        request=known.request,
+        body=known.body,
+        ref=first.seq,
+        charge_bytes=first.charge_bytes if back is not None else None,
+    )
+
+
+def _again(journal: Journal, known: Event) -> tuple[Event, bytes | None]:
+    """Answer a request whose id is known."""
+    if known.state == "abandoned":
+        raise abandoned()
+    if known.state == "touched":
+        raise under_way()
+    if known.state == "reserved":
+        return known, None
+    source = known if known.kind == "settled" else journal.entry(known.ref or 0)
+    if source is None:
+        raise corrupt()
+    return known, journal.answer(source)
+
+
+def _given(
+    header: LedgerHeader, journal: Journal, order: Order, earlier: Event, share: Limits | None
+) -> tuple[Event, bytes]:
+    """Give a stored answer away: free for who has it, else at the cost of their share."""
+    columns = _columns(order, "given") | {"ref": earlier.seq}
+    if journal.answered(order.body, order.analyst) is not None:
+        total, own = journal.tallies(order.analyst)
+        columns["charge_bytes"] = None
+    else:
+        total, own = admitted(header, journal, order, share, new=False)
+    return journal.append("given", total, own, **columns), journal.answer(earlier)
+
+
+def _columns(order: Order, kind: str) -> dict[str, Any]:
+    return {
+        "state": STATES[kind],
+        "analyst": order.analyst,
+        "request": order.request,
+        "dataset": order.dataset,
+        "version": order.version,
+        "plan": order.plan,
+        "loss_bytes": order.loss,
+        "charge_bytes": order.charge,
+        "part": order.part,
+        "body": order.body,
+    }

@@ -1,0 +1,140 @@
+"""From a plan to SQL that returns integers. Only names, codes and whitelisted functions get in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sfumato.core.errors import InputError
+from sfumato.relation.expr import Name, quoted, typed
+from sfumato.relation.kind import Kind, Truth
+from sfumato.relation.node import Filter, Node, Project, Truncate, scope, source_of
+from sfumato.relation.operand import wide
+from sfumato.relation.quantity import Known, Quantity, Rows, Total
+from sfumato.relation.source import HIDDEN, Source
+
+if TYPE_CHECKING:
+    from sfumato.relation.aggregate import Aggregate
+
+LARGEST = 2**63 - 1
+DIALECTS = ("duckdb",)
+
+
+def lowered(queries: Sequence[Aggregate], dialect: str) -> str:
+    """Write one SQL statement for questions about the same cells of the same relation.
+
+    It returns the key columns ``k0, k1, …``, as codes, and one column of 64-bit integers for each
+    question, ``m0, m1, …``. Cells without rows are missing. Where a unit is truncated, the
+    statement takes the parameter ``$key``.
+    """
+    if dialect not in DIALECTS:
+        raise InputError(f"there is no SQL for {dialect!r}; there is for: {', '.join(DIALECTS)}.")
+    node, keys = queries[0].node, queries[0].keys
+    if any((q.node, q.keys) != (node, keys) for q in queries):
+        raise InputError("only questions about the same cells of one relation share a statement.")
+    picked = [
+        f"{_code(quoted(name), kind)} AS k{i}"
+        for i, (name, kind) in enumerate(zip(keys.columns, keys.kinds, strict=True))
+    ]
+    columns = [f"{_measured(q.quantity, node)} AS m{i}" for i, q in enumerate(queries)]
+    lines = [f"SELECT {', '.join([*picked, *columns])}", f"FROM {_from(node)}"]
+    if keys.columns:
+        lines.append(f"GROUP BY {', '.join(quoted(name) for name in keys.columns)}")
+    return "\n".join(lines)
+
+
+def _code(sql: str, kind: Kind) -> str:
+    return f"CAST({sql} AS BIGINT)" if isinstance(kind, Truth) else sql
+
+
+def uses_key(node: Node) -> bool:
+    """Say whether the SQL of a relation takes the parameter ``$key``."""
+    while not isinstance(node, Source):
+        if isinstance(node, Truncate):
+            return True
+        node = node.child
+    return False
+
+
+def _measured(quantity: Quantity, node: Node) -> str:
+    match quantity:
+        case Rows():
+            return "count(*)"
+        case Known():
+            return f"count({typed(quantity.expr, scope(node)).sql})"
+        case Total():
+            summed = typed(quantity.expr, scope(node)).sql
+            if quantity.center:
+                summed = f"{summed} - ({quantity.center})"
+            # The engine sums 128-bit integers; the total saturates, which is 1-Lipschitz.
+            total = f"least(coalesce(sum({summed}), 0), {LARGEST})"
+            return f"CAST(greatest({total}, -{LARGEST}) AS BIGINT)"
+
+
+def _from(node: Node) -> str:
+    if isinstance(node, Source):
+        return quoted(node.name)
+    return "(\n" + _indented(_select(node)) + "\n)"
+
+
+def _select(node: Node) -> str:
+    match node:
+        case Source():
+            return f"SELECT * FROM {quoted(node.name)}"
+        case Filter():
+            return _filtered(node)
+        case Project():
+            inner = scope(node.child)
+            picked = [
+                quoted(name)
+                if expr == Name(name)
+                else f"{wide(typed(expr, inner))} AS {quoted(name)}"
+                for name, expr in node.columns
+            ]
+            if source_of(node).unit.column is not None:
+                picked.append(HIDDEN)
+            return f"SELECT {', '.join(picked)}\nFROM {_from(node.child)}"
+        case Truncate():
+            return _truncated(node)
+
+
+def _filtered(node: Filter) -> str:
+    conditions, child = [], node.child
+    conditions.append(typed(node.condition, scope(child)).sql)
+    while isinstance(child, Filter):
+        conditions.append(typed(child.condition, scope(child.child)).sql)
+        child = child.child
+    return f"SELECT * FROM {_from(child)}\nWHERE {' AND '.join(reversed(conditions))}"
+
+
+def _truncated(node: Truncate) -> str:
+    """Number the rows of each unit in a keyed order, and keep the first."""
+    columns = [quoted(name) for name in scope(node)]
+    keys = [quoted(name) for name in node.keys]
+    # Ties are broken by the full row, so only equal rows tie, and it does not matter which stays.
+    # Hashed twice: one hash of several values only xors the last, so keys would leave few orders.
+    order = ", ".join([f"hash(hash($key, {HIDDEN}, {', '.join(columns)}))", *columns])
+    windows = []
+    if node.max_rows_per_group is not None and keys:
+        mine = ", ".join([HIDDEN, *keys])
+        windows.append(("row_number()", mine, order, node.max_rows_per_group))
+    if node.max_groups is not None and keys:
+        groups = ", ".join([f"hash(hash($key, {HIDDEN}, {', '.join(keys)}))", *keys])
+        windows.append(("dense_rank()", HIDDEN, groups, node.max_groups))
+    caps = [node.max_rows, None if keys else node.max_rows_per_group]
+    most = min((cap for cap in caps if cap is not None), default=None)
+    if most is not None:
+        windows.append(("row_number()", HIDDEN, order, most))
+    table = _from(node.child)
+    text = f"SELECT * FROM {table}"
+    for number, mine, by, cap in windows:
+        window = f"{number} OVER (PARTITION BY {mine} ORDER BY {by})"
+        text = f"SELECT * FROM {table}\nQUALIFY {window} <= {cap}"
+        table = f"(\n{_indented(text)}\n)"
+    return text
+
+
+def _indented(text: str) -> str:
+    # Not inside of quotes: a line break there belongs to a name or to a text.
+    return re.sub(r"\"[^\"]*\"|'[^']*'|^", lambda found: found[0] or "  ", text, flags=re.MULTILINE)

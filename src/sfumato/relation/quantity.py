@@ -1,0 +1,35 @@
+"""What can be asked of each cell: numbers of rows, and sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sfumato.core.codec import canonical
+from sfumato.relation.expr import Expr
+
+
+@canonical
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How many rows."""
+
+
+@canonical
+@dataclass(frozen=True, slots=True)
+class Known:
+    """How many rows in which an expression is not NULL."""
+
+    expr: Expr
+
+
+@canonical
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The sum of a number less `center`, in steps, over the rows in which it is not NULL."""
+
+    expr: Expr
+    center: int = 0
+
+
+Quantity: TypeAlias = Rows | Known | Total

@@ -1,0 +1,77 @@
+"""The leaf of every plan: a private table as its owner declared it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfumato.core.codec import canonical
+from sfumato.core.errors import ColumnError, RangeError, UnitError
+from sfumato.core.schema import Schema
+from sfumato.core.unit import Unit
+
+HIDDEN = "sfumato_unit"  # under this name a plan carries the unit; no declared column may have it
+
+
+def folded(name: str) -> str:
+    """Return what is the same for names that an engine may take for one another."""
+    return name.casefold()
+
+
+@canonical
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A private table: its public facts, nothing of what is in it.
+
+    A backend answers for it with rows in which every declared column has its one meaning: whole
+    numbers within the declared bounds, or NULL. See `sfumato.relation.kind`.
+
+    Attributes:
+        name: what the analyst calls it.
+        schema: the declared columns.
+        unit: who is protected, and how much of one unit may count.
+        rows: the public number of rows, where the neighbor relation makes it public: needed to
+            answer a count that no unit can change.
+    """
+
+    name: str
+    schema: Schema
+    unit: Unit
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the facts belong together."""
+        if not isinstance(self.name, str) or not self.name or "\0" in self.name:
+            raise ColumnError("a table needs a name. Pass name='people'.")
+        if not isinstance(self.schema, Schema) or not self.schema:
+            raise ColumnError(
+                f"table {self.name!r} declares no column, and a column that is not declared does "
+                f"not exist for the analyst. Pass schema=Schema(age=Integer(0, 120), ...)."
+            )
+        if not isinstance(self.unit, Unit):
+            raise UnitError(
+                f"table {self.name!r} needs a unit: who is protected? Pass unit=Unit.row() if "
+                f"nobody has two rows, or unit=Unit.by('customer_id', max_rows=20)."
+            )
+        for text in (self.name, *self.schema, self.unit.column or "unit"):
+            if not text.isprintable() and any("\ud800" <= c <= "\udfff" for c in text):
+                raise ColumnError("a name contains half of a pair of surrogates. Rename it.")
+        # Engines do not tell case apart: of two such columns one would be read for the other.
+        taken = {folded(HIDDEN), *([] if self.unit.column is None else [folded(self.unit.column)])}
+        for name in self.columns:
+            if folded(name) in taken or "\0" in name:
+                raise ColumnError(
+                    f"table {self.name!r} cannot have a column named {name!r}: another column, the "
+                    f"unit or a plan uses the name, perhaps in other case. Rename it."
+                )
+            taken.add(folded(name))
+        if self.rows is not None and (
+            not isinstance(self.rows, int) or isinstance(self.rows, bool) or self.rows < 0
+        ):
+            raise RangeError(
+                f"rows of table {self.name!r} is the public number of rows: 0 or more."
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names an analyst may use: all that are declared but the unit's."""
+        return tuple(name for name in self.schema if name != self.unit.column)

@@ -1,0 +1,76 @@
+"""A question and its mechanism: the pair that is charged and measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sfumato import accounting
+from sfumato.core.errors import InputError, LossError
+from sfumato.core.loss import Loss
+from sfumato.core.sensitivity import Sensitivity
+from sfumato.relation import Aggregate
+from sfumato.relation.node import source_of
+from sfumato.relation.source import Source
+from sfumato.release.error import Error
+from sfumato.release.price import Price
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One question with its mechanism, and what follows from the two without any data.
+
+    Attributes:
+        query: the question.
+        mechanism: what its exact answer is passed to.
+        sensitivity: how far one unit can move the exact answer, computed from the question.
+        loss: what the draw gives away, stated by the mechanism for that sensitivity.
+        error: how far the draw may lie from the exact answer.
+        price: the loss in numbers.
+    """
+
+    query: Aggregate
+    mechanism: Any
+    sensitivity: Sensitivity
+    loss: Loss
+    error: Error
+    price: Price
+
+    @classmethod
+    def of(cls, query: Aggregate, mechanism: Any) -> Part:
+        """Compute the sensitivity from the question, and the loss from the sensitivity.
+
+        Raises:
+            LossError: no unit can move the answer, so that there is nothing to pay for.
+        """
+        if not isinstance(query, Aggregate):
+            raise InputError(
+                f"a table is asked with questions of sfumato.relation, and this is a "
+                f"{type(query).__name__}. Pass table.count().queries[0], or build an Aggregate."
+            )
+        if not type(mechanism).__module__.startswith("sfumato."):
+            raise InputError(
+                f"a session measures with mechanisms whose loss is proved, those of "
+                f"sf.mechanisms, and not with a {type(mechanism).__name__}. Try your own in sf.lab."
+            )
+        moved = query.sensitivity(source_of(query.node).unit)
+        if moved.is_zero:
+            raise LossError(
+                "no unit can move this answer: it is public, and measuring it would read the data "
+                "for nothing. Use the declared number."
+            )
+        loss = mechanism.loss(moved)
+        return cls(query, mechanism, moved, loss, mechanism.error(moved), accounting.price(loss))
+
+    @property
+    def source(self) -> Source:
+        """The table that is asked."""
+        return source_of(self.query.node)
+
+    def written(self) -> tuple[Any, ...]:
+        """Return all that fixes the law of the answer, to the last digit, for a digest."""
+        parameters = tuple(
+            (f.name, getattr(self.mechanism, f.name)) for f in fields(self.mechanism)
+        )
+        kind = type(self.mechanism)
+        return self.query, f"{kind.__module__}.{kind.__qualname__}", parameters

@@ -1,0 +1,225 @@
+"""Hypothesis strategies for relations and whole questions; needs the extra ``testing``.
+
+>>> from hypothesis import find
+>>> from sfumato.core.schema import Boolean, Integer, Schema
+>>> from sfumato.core.unit import Unit
+>>> from sfumato.relation import Source
+>>> table = Source("t", Schema(age=Integer(0, 9), old=Boolean()), Unit.row())
+>>> [query] = find(plans(table), lambda queries: True)
+>>> query.sensitivity(Unit.row())
+Sensitivity(l0=1, l1=1, l2=1, linf=1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+
+from sfumato.core.errors import ExpressionError, SensitivityError
+from sfumato.relation import (
+    Aggregate,
+    Call,
+    Expr,
+    Filter,
+    Keys,
+    Known,
+    Name,
+    Node,
+    Project,
+    Quantity,
+    Rows,
+    Source,
+    Total,
+    Truncate,
+    bounded,
+    reach,
+)
+from sfumato.relation.expr import Scope, typed
+from sfumato.relation.kind import Number, Truth, domain, value
+from sfumato.relation.node import path, source_of
+from sfumato.relation.node import scope as scope_of
+from sfumato.testing.expressions import TEXTS, expressions
+
+MOST_CELLS = 200  # an answer that a test can look at
+
+
+# ---- relations -----------------------------------------------------------------------------------
+
+
+@st.composite
+def nodes(draw: st.DrawFn, source: Source, *, truncate: bool = False) -> Node:
+    """Chains of filters and projections over a table.
+
+    Args:
+        draw: given by hypothesis.
+        source: the table.
+        truncate: whether units are truncated between the steps as well, by any columns; no
+            question of an analyst is planned so, but every such tree must be bounded.
+    """
+    node: Node = source
+    plain = st.sampled_from(("filter", "with_columns", "redefine", "select", "rename"))
+    steps = draw(st.lists(plain, max_size=3))
+    if truncate:
+        for _ in range(draw(st.integers(1, 2))):
+            place = draw(st.integers(0, len(steps)))
+            steps[place:place] = [
+                "truncate",
+                *(["disguise"] if draw(st.integers(0, 2)) == 2 else []),
+            ]
+    for step in steps:
+        node = draw(_step(node, step))
+    return node
+
+
+@st.composite
+def _step(draw: st.DrawFn, node: Node, step: str) -> Node:
+    visible = scope_of(node)
+    names = list(visible)
+    same: list[tuple[str, Expr]] = [(name, Name(name)) for name in names]
+    match step:
+        case "filter":
+            if draw(st.booleans()):  # most conditions leave nothing that could move
+                return Filter(node, draw(expressions(visible, Truth)))
+            known = Call("is_null", (Name(draw(st.sampled_from(names))),))
+            return Filter(node, Call("not", (known,)))
+        case "select":
+            kept = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+            return Project(node, tuple((name, Name(name)) for name in kept))
+        case "rename":
+            # Names change places: a bound that is kept by name is stale now.
+            swapped = [*names[1:], names[0]]
+            return Project(node, tuple(zip(swapped, map(Name, names), strict=True)))
+        case "truncate":
+            return draw(truncations(node))
+        case "disguise":
+            return draw(_disguised(node))
+    kinds = [Number, Truth, *{type(kind) for kind in visible.values()}]
+    made = draw(expressions(visible, draw(st.sampled_from(kinds))))
+    if step == "redefine":
+        same[draw(st.integers(0, len(same) - 1))] = (draw(st.sampled_from(names)), made)
+        return Project(node, tuple(dict(same).items()))
+    return Project(node, (*same[:4], (next(n for n in _FRESH if n not in names), made)))
+
+
+@st.composite
+def _disguised(draw: st.DrawFn, node: Node) -> Node:
+    """Give the name of a column that the node is truncated by to something else."""
+    if not isinstance(node, Truncate) or not node.keys:
+        return node
+    visible = scope_of(node)
+    hidden = draw(st.sampled_from(node.keys))
+    kind = draw(st.sampled_from([type(kind) for kind in visible.values()]))
+    made = draw(expressions(visible, kind, depth=1))
+    return Project(node, tuple((n, made if n == hidden else Name(n)) for n in visible))
+
+
+_FRESH = ("x", "y", "z", "u", "v", "w", "m1", "k1")
+
+
+@st.composite
+def truncations(draw: st.DrawFn, node: Node) -> Truncate:
+    """Truncations of a relation by any of its columns, with any caps."""
+    visible = scope_of(node)
+    by = draw(_some_of(list(visible), (0, 1, 1, 1, 2)))
+    caps = st.sampled_from((None, 1, 2, 3))
+    return Truncate(node, tuple(by), draw(caps), draw(caps), draw(caps))
+
+
+# ---- questions -----------------------------------------------------------------------------------
+
+
+@st.composite
+def keys(draw: st.DrawFn, scope: Scope, columns: Sequence[str] | None = None) -> Keys:
+    """Groups by none to three columns: all values of the schema, or some that are listed.
+
+    Args:
+        draw: given by hypothesis.
+        scope: the columns in scope, by name.
+        columns: those to group by; any if None.
+    """
+    if columns is None:
+        columns = draw(_some_of(list(scope), (0, 0, 1, 1, 1, 2, 3)))
+    given: dict[str, Sequence[Any]] = {}
+    for name in columns:
+        every = domain(scope[name])
+        if every is None:
+            given[name] = draw(st.lists(st.sampled_from(TEXTS), min_size=2, unique=True))
+        elif every.stop - every.start > 6 or draw(st.integers(0, 3)) == 3:
+            ends = sorted({*every[:3], *every[-2:]})
+            chosen = draw(st.lists(st.sampled_from(ends), min_size=1, unique=True))
+            given[name] = [value(scope[name], held) for held in chosen]
+    made = Keys.of(scope, columns, given)
+    return made if len(made) <= MOST_CELLS else Keys.of(scope, ())
+
+
+def _some_of(columns: list[str], sizes: Sequence[int]) -> st.SearchStrategy[list[str]]:
+    some = st.sampled_from(columns)
+    return st.sampled_from(sizes).flatmap(
+        lambda size: st.lists(
+            some, min_size=min(size, len(columns)), max_size=min(size, len(columns)), unique=True
+        )
+    )
+
+
+@st.composite
+def quantities(draw: st.DrawFn, scope: Scope) -> Quantity:
+    """Numbers of rows, of known values, and sums about a center."""
+    match draw(st.sampled_from(("rows", "known", "total", "total"))):
+        case "rows":
+            return Rows()
+        case "known":
+            kinds = [Number, Truth, *{type(kind) for kind in scope.values()}]
+            return Known(draw(expressions(scope, draw(st.sampled_from(kinds)), depth=1)))
+    summed = draw(expressions(scope, Number))
+    kind = typed(summed, scope).kind
+    assert isinstance(kind, Number)
+    centers = (0, 0, (kind.low + kind.high) // 2, kind.high, kind.low - 1)
+    return Total(summed, draw(st.sampled_from(centers)))
+
+
+@st.composite
+def plans(draw: st.DrawFn, source: Source, *, by_hand: bool | None = None) -> list[Aggregate]:
+    """Questions about the same cells of one relation, which one statement answers.
+
+    Half of them are planned as the product plans, by `bounded`. The others aggregate a tree made by
+    hand: truncated early, twice, or by other columns than those of the groups, with filters and
+    redefined columns above. Such trees are legal, so their sensitivity must hold as well.
+
+    Args:
+        draw: given by hypothesis.
+        source: the table.
+        by_hand: whether to make trees by hand; both if None.
+    """
+    hand = draw(st.booleans()) if by_hand is None else by_hand
+    truncate = hand and source.unit.column is not None
+    node = draw(nodes(source, truncate=truncate))
+    visible = scope_of(node)
+    groups = draw(keys(visible, draw(_truncated_by(node))))
+    asked: list[Quantity] = [Rows(), *draw(st.lists(quantities(visible), max_size=2))]
+    values = tuple(q.expr for q in asked if isinstance(q, Known | Total))
+    if not hand or reach(node).rows is None:
+        node = bounded(node, groups, values)
+    made = [query for quantity in asked if (query := _made(node, groups, quantity)) is not None]
+    return made or [Aggregate(node, groups, Rows())]
+
+
+@st.composite
+def _truncated_by(draw: st.DrawFn, node: Node) -> Sequence[str] | None:
+    """Draw the columns that some truncation below has for groups, or None for any."""
+    below = [each.keys for each in path(node) if isinstance(each, Truncate)]
+    visible = scope_of(node)
+    kept = [by for by in below if set(by) <= visible.keys()]
+    same = draw(st.booleans())
+    return draw(st.sampled_from(kept)) if kept and same else None
+
+
+def _made(node: Node, groups: Keys, quantity: Quantity) -> Aggregate | None:
+    """Return the question, unless one unit could move it beyond the range of integers."""
+    try:
+        query = Aggregate(node, groups, quantity)
+        query.sensitivity(source_of(node).unit)
+    except (ExpressionError, SensitivityError):
+        return None
+    return query
