@@ -279,5 +279,5 @@ def test_answers_about_the_town_are_close_to_its_truth_and_charged(tmp_path):
     assert answers.again == answers.counts
     assert "Ask for epsilon <= 0.5" in answers.refusal
     assert answers.counts.durable
-    assert answers.cost.notes[0] == "at most 5 rows of one person_id count"
+    assert answers.cost.notes[0].startswith("at most 5 rows of one person_id count; ")
     assert verify(tmp_path / "town.ledger").entries == 10

@@ -94,7 +94,7 @@ def compare(case):
 def add_up(case):
     """Fail if what counts of one unit depends on the others, or on where their rows stand."""
     owners = case.table.column(case.source.unit.column).to_pylist()
-    names = {who for who in owners if who is not None and who == who}  # noqa: PLR0124 - not NaN
+    names = dict.fromkeys(who for who in owners if who is not None and who == who)  # noqa: PLR0124
     places = [[i for i, who in enumerate(owners) if who == name][::-1] for name in names]
     describe(case)
     parts = [taken(case.table, place) for place in places] or [taken(case.table, [])]

@@ -72,6 +72,11 @@ TIGHT = {
         Total(TIP),
         [(NOBODY, owned("AA")), (NOBODY, owned("AB"))],
     ),
+    "negative sum": (Unit.row(), [], Total(FARE, 2), [(NOBODY, owned("A", fare=-3))]),
+    "another rider": (
+        *(Unit.by("id", max_rows=1), ["zone"], Rows()),
+        [(owned("A"), [*owned("A"), *owned(zone, who=2)]) for zone in "BCD"],
+    ),
     "centered sum": (Unit.row(), [], Total(TIP, 2), [(NOBODY, owned("A"))]),
     "count by max_rows": (
         Unit.by("id", max_rows=5),

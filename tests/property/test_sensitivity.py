@@ -42,7 +42,7 @@ sys.path.pop(0)
 
 @pytest.mark.parametrize("name", ["anywhere", "rows", "units", "trees"])
 def test_no_unit_moves_an_answer_beyond_its_sensitivity(name):
-    search(*SEARCHES[name], examples=50)
+    search(*SEARCHES[name], examples=80)
 
 
 @pytest.mark.deep

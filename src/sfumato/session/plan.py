@@ -159,6 +159,9 @@ class Plan:
         Raises:
             BudgetExceeded: it costs more than is left; nothing was read.
         """
+        # All that can be said before paying is said before paying: then nothing can fail after it.
+        keys = tuple((name, tuple(values)) for name, values in self.question.keys.table().items())
+        cost, price, notes, recipes = self.cost, self.price, self.notes, self.recipes
         measured: Sequence[Release] = ()
         if self.parts:
             measured = self.question.session.perform(
@@ -168,15 +171,14 @@ class Plan:
             part.query.quantity: release.measures[0].values
             for part, release in zip(self.parts, measured, strict=True)
         }
-        keys = self.question.keys
         return Release(
-            tuple((name, tuple(values)) for name, values in keys.table().items()),
-            tuple(recipe.measure(noisy, self.confidence) for recipe in self.recipes),
+            keys,
+            tuple(recipe.measure(noisy, self.confidence) for recipe in recipes),
             self.confidence,
-            self.cost,
-            self.price,
+            cost,
+            price,
             source_of(self.question.node).unit,
-            self.notes,
+            notes,
             measured[0].receipt if measured else None,
             durable=bool(measured and measured[0].durable),
         )

@@ -87,11 +87,13 @@ def _cap_notes(query: Aggregate) -> list[str]:
     unit = _unit(query)
     if unit.column is None:
         return []
-    caps = [
-        (unit.max_rows_per_group if query.keys.columns else None, "rows in one group"),
-        (unit.max_groups if query.keys.columns else None, "groups"),
-        (unit.max_rows, "rows"),
-    ]
+    caps: list[tuple[int | None, str]]
+    if query.keys.columns:
+        groups = unit.max_groups if isinstance(unit.max_groups, int) else None
+        caps = [(unit.max_rows_per_group, "rows in one group"), (groups, "groups")]
+        caps.append((unit.max_rows if isinstance(unit.max_rows, int) else None, "rows"))
+    else:
+        caps = [(reach(query.node).rows, "rows")]
     told = [f"at most {cap:,} {what} of one {unit.column} count" for cap, what in caps if cap]
     return [*told[:-1], f"{told[-1]}; intervals do not cover what that leaves out"]
 

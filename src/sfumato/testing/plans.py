@@ -21,6 +21,7 @@ from sfumato.core.errors import ExpressionError, SensitivityError
 from sfumato.relation import (
     Aggregate,
     Call,
+    Constant,
     Expr,
     Filter,
     Keys,
@@ -80,10 +81,9 @@ def _step(draw: st.DrawFn, node: Node, step: str) -> Node:
     same: list[tuple[str, Expr]] = [(name, Name(name)) for name in names]
     match step:
         case "filter":
-            if draw(st.booleans()):  # most conditions leave nothing that could move
-                return Filter(node, draw(expressions(visible, Truth)))
-            known = Call("is_null", (Name(draw(st.sampled_from(names))),))
-            return Filter(node, Call("not", (known,)))
+            # Most conditions leave nothing that could move, so half of them are simple.
+            simple = draw(_comparisons(visible)), draw(expressions(visible, Truth))
+            return Filter(node, draw(st.sampled_from(simple)))
         case "select":
             kept = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
             return Project(node, tuple((name, Name(name)) for name in kept))
@@ -95,12 +95,22 @@ def _step(draw: st.DrawFn, node: Node, step: str) -> Node:
             return draw(truncations(node))
         case "disguise":
             return draw(_disguised(node))
-    kinds = [Number, Truth, *{type(kind) for kind in visible.values()}]
+    kinds = [Number, Truth, *dict.fromkeys(type(kind) for kind in visible.values())]
     made = draw(expressions(visible, draw(st.sampled_from(kinds))))
     if step == "redefine":
         same[draw(st.integers(0, len(same) - 1))] = (draw(st.sampled_from(names)), made)
         return Project(node, tuple(dict(same).items()))
     return Project(node, (*same[:4], (next(n for n in _FRESH if n not in names), made)))
+
+
+@st.composite
+def _comparisons(draw: st.DrawFn, scope: Scope) -> Expr:
+    """Draw a condition that holds for some rows and not for others."""
+    name, kind = draw(st.sampled_from(list(scope.items())))
+    every = domain(kind)
+    listed = TEXTS if every is None else [value(kind, held) for held in every[:2]]
+    compared = Name(name), Constant(draw(st.sampled_from(listed)))
+    return Call(draw(st.sampled_from(("<>", "="))), compared)
 
 
 @st.composite
@@ -170,7 +180,7 @@ def quantities(draw: st.DrawFn, scope: Scope) -> Quantity:
         case "rows":
             return Rows()
         case "known":
-            kinds = [Number, Truth, *{type(kind) for kind in scope.values()}]
+            kinds = [Number, Truth, *dict.fromkeys(type(kind) for kind in scope.values())]
             return Known(draw(expressions(scope, draw(st.sampled_from(kinds)), depth=1)))
     summed = draw(expressions(scope, Number))
     kind = typed(summed, scope).kind

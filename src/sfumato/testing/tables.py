@@ -157,7 +157,8 @@ def _other_rows(draw: st.DrawFn, table: pa.Table, schema: Schema, unit: Unit) ->
 @st.composite
 def _other_unit(draw: st.DrawFn, table: pa.Table, schema: Schema, unit: Unit) -> pa.Table:
     owners = table.column(unit.column).to_pylist()
-    present = sorted({owner for owner in owners if _somebody(owner)}, key=owners.count)[::-1]
+    somebody = dict.fromkeys(filter(_somebody, owners))
+    present = sorted(somebody, key=owners.count, reverse=True)
     adds = not present or draw(st.integers(0, 3)) == 3
     if adds and unit.neighbors is Neighbors.REPLACE and not present:
         return table  # nobody to replace
@@ -210,8 +211,8 @@ def _rows(
         if name != unit.column
     }
     # Few tables are empty: nothing would move in them.
-    size = max(least, draw(st.sampled_from((*(3, 4, 4, 5, 6) * 3, 1, 0))))
-    several = min(size, 2)
+    size = max(least, draw(st.sampled_from((*(5, 6, 7, 8) * 4, 1, 0))))
+    several = min(size, 3)
     patterns = draw(st.lists(st.fixed_dictionaries(values), min_size=several, max_size=4))
     owners: st.SearchStrategy[Any] = st.just(owner)
     if unit.column is not None and owner is None:
@@ -219,7 +220,11 @@ def _rows(
         owners = st.sampled_from((*(first, first, second) * 3, *others, None))
     places = st.sampled_from(range(len(patterns))) if patterns else st.nothing()
     runs = draw(
-        st.lists(st.tuples(owners, places, st.integers(1, 4)), min_size=size, max_size=size)
+        st.lists(
+            st.tuples(owners, places, st.sampled_from((1, 1, 1, 2, 4))),
+            min_size=size,
+            max_size=size,
+        )
     )
     rows = [(who, patterns[place]) for who, place, times in runs for _ in range(times)][:most]
     arrays = [

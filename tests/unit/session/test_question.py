@@ -98,6 +98,14 @@ def test_rows_of_a_unit_beyond_its_cap_do_not_count(town):
     assert sum(values(answer, "n")) == 4
 
 
+def test_caps_on_groups_hold_where_there_are_none(town):
+    spread = sf.Unit.by("rider", max_groups=3, max_rows_per_group=1)
+    plan = town(unit=spread).table().count().explain(epsilon=EXACTLY)
+    assert plan.notes[0].startswith("at most 1 rows of one rider count; ")
+    assert plan.parts[0].sensitivity.l1 == 1
+    assert values(plan.release(), "n") == [5]
+
+
 def test_outputs_share_noisy_parts(town):
     table = town().table().group_by("zone")
     asked = table.agg(a=sf.mean("fare"), b=sf.sum("fare"), c=sf.count("fare"), n=sf.count())
