@@ -179,16 +179,21 @@ STALE = {
     "filtered above": (Filter(ONE_ZONE, Call("<", (TIP, Constant(9)))), ["tip"]),
     "truncated again": (truncated(truncated(SOURCE, "zone", groups=1), "tip", most=3), ["tip"]),
     "truncated first": (truncated(truncated(SOURCE, "tip", each=1), "zone", most=3), ["zone"]),
+    "filtered row": (
+        *(Filter(Source("rides", ZONES, Unit.row("replace")), Call(">", (FARE, Constant(0)))), []),
+        *(owned("A", fare=-3), owned("A")),
+    ),
     "truncated by nothing": (truncated(ONE_EACH, most=3), ["zone"]),
 }
 
 
 def stale(name):
     """Return the case: a rider with three rides in one zone, who is there or not."""
-    node, by = STALE[name]
+    node, by, *both = STALE[name]
+    before, after = both or (BUSY, NOBODY)
     keys = Keys.of(scope(node), by)
     queries = [Aggregate(node, keys, quantity) for quantity in (Rows(), Total(FARE), Known(FARE))]
-    return Case(queries, table_of(*BUSY), table_of())
+    return Case(queries, table_of(*before), table_of(*after))
 
 
 def tight(name):

@@ -211,7 +211,7 @@ def _rows(
         if name != unit.column
     }
     # Few tables are empty: nothing would move in them.
-    size = max(least, draw(st.sampled_from((*(5, 6, 7, 8) * 4, 1, 0))))
+    size = max(least, draw(st.sampled_from((0, 1, 2, 3, *(5, 6, 7, 8) * 4))))
     several = min(size, 3)
     patterns = draw(st.lists(st.fixed_dictionaries(values), min_size=several, max_size=4))
     owners: st.SearchStrategy[Any] = st.just(owner)

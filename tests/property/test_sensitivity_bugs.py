@@ -1,0 +1,230 @@
+"""Mistakes of the kind that people make, planted one at a time: the tests of sensitivity see each.
+
+A mistake is a change of a few characters in one function. If its text is no longer there, the test
+says so, and the mistake must be planted anew: a search that cannot fail proves nothing.
+"""
+
+import inspect
+import sys
+import textwrap
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+
+import pytest
+
+from sfumato.backends import reader
+from sfumato.relation import Aggregate, Reach, aggregate, arithmetic, bound, lower
+
+sys.path.insert(0, str(Path(__file__).parent))
+import rides
+from difference import SEARCHES, compare, search
+
+sys.path.pop(0)
+
+SOON = 400  # examples within which a mistake shows on every push
+MOST = 6_000  # examples after which it counts as missed
+ROWS, UNITS, TREES, ALONE, ORDER, RANGES = "rows", "units", "trees", "alone", "order", "ranges"
+RARE = ""  # no search finds it in reasonable time: there must be a case made by hand
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One planted mistake: in a function, a text and what stands in its place.
+
+    Attributes:
+        name: what was forgotten or mistaken.
+        search: in which search it shows.
+        function: where it is planted.
+        right: the text that it replaces.
+        wrong: what stands there instead.
+        hand: the case of `rides` that shows it at once, if one does.
+        soon: whether a search of a few seconds finds it.
+    """
+
+    name: str
+    search: str
+    function: FunctionType
+    right: str
+    wrong: str
+    hand: str = ""
+    soon: bool = True
+
+    def __repr__(self):
+        return self.name
+
+    @contextmanager
+    def planted(self):
+        source = textwrap.dedent(inspect.getsource(self.function))
+        assert source.count(self.right) == 1, f"{self.right!r} is gone: plant this bug anew"
+        lines = [line for line in source.split("\n") if not line.startswith("@")]
+        text = "\n".join(["from __future__ import annotations", *lines])
+        space = dict(self.function.__globals__)
+        exec(text.replace(self.right, self.wrong), space)  # noqa: S102 - our own text
+        right = self.function.__code__
+        self.function.__code__ = space[self.function.__name__].__code__  # wherever it is imported
+        try:
+            yield
+        finally:
+            self.function.__code__ = right
+
+
+SENSITIVITY, EXTENT = Aggregate.sensitivity, Aggregate.extent.fget
+SQUARES, REACH, CUT, TRUNCATED = aggregate._squares, bound.reach, bound._truncated, lower._truncated
+SAME_KEYS = "set(self.keys) == set(keys)"
+BUGS = [
+    # what one unit does to the cells
+    Bug(
+        "rows of one cell for all",
+        UNITS,
+        SENSITIVITY,
+        "l1=rows *",
+        "l1=each *",
+        "count by groups",
+        False,
+    ),
+    Bug("groups forgotten", UNITS, SENSITIVITY, "l0=groups,", "l0=1,", "other groups", False),
+    Bug("one row for a cell", UNITS, SENSITIVITY, "linf=each * most", "linf=most", "fewer groups"),
+    Bug("rows spread evenly", UNITS, SQUARES, "full * each**2 + left**2", "rows", "no groups"),
+    Bug("rest forgotten", UNITS, SQUARES, " + left**2", "", "count by all caps", False),
+    Bug(
+        "sign forgotten",
+        ROWS,
+        SENSITIVITY,
+        "max(abs(low), abs(high))",
+        "abs(high)",
+        "negative sum",
+        False,
+    ),
+    Bug("replaced as added", UNITS, SENSITIVITY, "2 * rows * most", "rows * most", "replaced row"),
+    Bug(
+        "groups not doubled",
+        UNITS,
+        SENSITIVITY,
+        "min(2 * groups",
+        "min(groups",
+        "replaced row",
+        False,
+    ),
+    Bug("squares not doubled", UNITS, SENSITIVITY, "2 * squares", "squares", "replaced row, sum"),
+    Bug("one cell for all", ROWS, SENSITIVITY, "if cells > 1", "if cells > 9", "replaced rows"),
+    Bug(
+        "NULL forgotten",
+        ROWS,
+        SENSITIVITY,
+        "max(high, 0) - min(low, 0)",
+        "high - low",
+        "replaced row",
+    ),
+    Bug(
+        *("meeting rows forgotten", ROWS, SENSITIVITY, "else each * span", "else each * most"),
+        *("replaced row, sum", False),
+    ),
+    Bug(
+        *("center ignored", ROWS, EXTENT, "kind.high - self.quantity.center", "kind.high"),
+        *("replaced row, positive sum", False),
+    ),
+    Bug("center added", ROWS, EXTENT, "kind.low - self", "kind.low + self", "negative sum", False),
+    # how much of one unit reaches a node
+    Bug("count fixed though filtered", ROWS, REACH, ", fixed=False)", ")", "filtered row", False),
+    Bug("row for a unit of several", ROWS, REACH, "rows if isinst", "1 if isinst", "count of rows"),
+    Bug("stale keys", TREES, REACH, "set(below.keys) <= kept", "True", "keys exchanged", False),
+    Bug("keys by name", TREES, REACH, " if expr == Name(name)}", "}", "key redefined", False),
+    Bug("caps of other groups", TREES, Reach.by, SAME_KEYS, "True", "other groups", False),
+    Bug(
+        *("caps of wider groups", TREES, Reach.by, SAME_KEYS, "set(self.keys) >= set(keys)"),
+        *("fewer groups", False),
+    ),
+    Bug(
+        "groups not multiplied", UNITS, CUT, "groups * each", "each", "truncated by nothing", False
+    ),
+    Bug(
+        *("caps of an earlier truncation", RARE, CUT, "groups, each)\n"),
+        *("_least(below.groups, groups), each)\n", "truncated again", False),
+    ),
+    Bug(
+        *("number of a unit's rows fixed", UNITS, CUT, "groups, each)\n"),
+        "groups, each, fixed=source_of(node).unit.neighbors == 'replace')\n",
+    ),
+    # which rows of a unit stay
+    Bug(
+        *("rows per group not truncated", UNITS, TRUNCATED, "is not None and keys:\n        mine"),
+        *("is not None and False:\n        mine", "count by groups"),
+    ),
+    Bug(
+        *("groups not truncated", UNITS, TRUNCATED, '"dense_rank()"', '"1 + 0 * dense_rank()"'),
+        *("count by groups", False),
+    ),
+    Bug(
+        "rows not truncated",
+        UNITS,
+        TRUNCATED,
+        "if most is not None",
+        "if False",
+        "count by max_rows",
+    ),
+    Bug(
+        *("rows truncated in each group", UNITS, TRUNCATED, '("row_number()", HIDDEN,'),
+        *('("row_number()", ", ".join([HIDDEN, *keys]),', "count by max_rows"),
+    ),
+    Bug("caps shared by all units", ALONE, TRUNCATED, "PARTITION BY {mine} ORDER", "ORDER"),
+    Bug("rows as they are stored", ORDER, TRUNCATED, " ORDER BY {by})", ")", "count by groups"),
+    Bug("rows tie that differ", ORDER, TRUNCATED, ", *columns])\n", "][:0] or ['1'])\n"),
+    Bug("cap without groups forgotten", UNITS, TRUNCATED, "node.max_rows_per_group]", "None]"),
+    Bug(
+        *("second truncation forgotten", TREES, TRUNCATED, "[node.max_rows,"),
+        "[None if isinstance(node.child, Truncate) else node.max_rows,",
+    ),
+    Bug(
+        *("unit lost in a projection", TREES, lower._select, "picked.append(HIDDEN)"),
+        *("picked.append(f'1 AS {HIDDEN}')", "another rider", False),
+    ),
+    # what one row adds
+    Bug("range of a product", RANGES, arithmetic._multiply, "max(ends)", "ends[-1]"),
+    Bug("range of a difference", RANGES, arithmetic._subtract, "x.low - y.high", "x.low - y.low"),
+    Bug("values not clamped", RANGES, reader._clamped, "if bounds is None", "if True"),
+]
+
+
+def examples_until_found(bug, most):
+    """Return after how many examples the planted mistake shows; None if it does not."""
+    strategy, check = SEARCHES[bug.search]
+    tried = 0
+
+    def count(case):
+        nonlocal tried
+        tried += 1
+        check(case)
+
+    with bug.planted():
+        try:
+            search(strategy, count, most, shrink=False)
+        except AssertionError:
+            return tried
+    return None
+
+
+@pytest.mark.parametrize("bug", [bug for bug in BUGS if bug.hand], ids=repr)
+def test_planted_bug_shows_in_a_case_made_by_hand(bug):
+    cases = [rides.stale(bug.hand)] if bug.hand in rides.STALE else rides.tight(bug.hand)
+    for case in cases:
+        compare(case)  # right, as long as nothing is planted
+    with bug.planted(), pytest.raises(AssertionError, match="moved further"):
+        for case in cases:
+            compare(case)
+
+
+@pytest.mark.parametrize("bug", [bug for bug in BUGS if bug.soon], ids=repr)
+def test_planted_bug_is_soon_found(bug):
+    assert examples_until_found(bug, SOON) is not None
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("bug", [bug for bug in BUGS if bug.search != RARE], ids=repr)
+def test_planted_bug_is_found(bug):
+    assert examples_until_found(bug, MOST) is not None
+
+
+def test_every_bug_is_looked_for_on_every_push():
+    assert [bug for bug in BUGS if not (bug.hand or bug.soon)] == []
