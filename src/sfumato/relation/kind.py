@@ -151,8 +151,8 @@ def value(kind: Kind, held: Code) -> Value:
     """Return the public value that a code stands for; dates and moments as ISO text."""
     match kind:
         case Number():
-            number = held * kind.step  # type: ignore[operator]
-            return int(number) if kind.step.denominator == 1 else number
+            p, q = kind.step.numerator, kind.step.denominator
+            return int(held) * p if q == 1 else Fraction(int(held) * p, q)
         case Truth():
             return bool(held)
         case Label():

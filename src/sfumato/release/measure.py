@@ -150,6 +150,8 @@ class Measure:
             return given
         if self.kind == "integer" and all(type(number) is int for number in given):
             return given
+        if self.kind == "rational" and all(type(number) is Fraction for number in given):
+            return given
         rationals = tuple(exact(number, self.name) for number in given)
         if self.kind == "rational":
             return rationals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import InputError
 from sfumato.core.number import Exactable, positive
@@ -71,16 +71,24 @@ def scaled(measure: Measure, factor: Exactable, name: str | None = None) -> Meas
             f"{measure.name!r} holds text, which has no multiple. Scale a measure of numbers."
         )
     kind: Kind = "integer" if measure.kind == "integer" and times.denominator == 1 else "rational"
-    multiplier = times.numerator if kind == "integer" else times
+    p, q = times.numerator, times.denominator
+
+    def times_all(numbers: tuple[Any, ...]) -> tuple[int | Fraction, ...]:
+        if kind == "integer":
+            return tuple(p * number for number in numbers)
+        if measure.kind == "integer":
+            return tuple(Fraction(p * number, q) for number in numbers)
+        return tuple(times * number for number in numbers)
+
     scale = measure.scale
     if scale is not None and measure.margin is None:
         scale *= times
     return replace(
         measure,
         name=measure.name if name is None else name,
-        values=tuple(multiplier * value for value in measure.values),
-        low=None if measure.low is None else tuple(multiplier * end for end in measure.low),
-        high=None if measure.high is None else tuple(multiplier * end for end in measure.high),
+        values=times_all(measure.values),
+        low=None if measure.low is None else times_all(measure.low),
+        high=None if measure.high is None else times_all(measure.high),
         scale=scale,
         kind=kind,
     )
