@@ -57,9 +57,10 @@ class Keys:
             _codes(name, kind, lists.get(name)) for name, kind in zip(columns, kinds, strict=True)
         )
         keys = cls(columns, kinds, codes)
-        if len(keys) > MOST_CELLS:
+        groups = prod(keys.shape)  # not len(), which fails beyond 64 bits
+        if groups > MOST_CELLS:
             raise KeysError(
-                f"grouping by {', '.join(columns)} makes {len(keys):,} groups, more than the "
+                f"grouping by {', '.join(columns)} makes {groups:,} groups, more than the "
                 f"{MOST_CELLS:,} that one answer may have. Group by fewer columns, list the keys "
                 f"you need with keys=, or make bins with floor(column, width)."
             )
@@ -68,7 +69,7 @@ class Keys:
     @property
     def shape(self) -> tuple[int, ...]:
         """How many values each column has."""
-        return tuple(len(self._listed(i)) for i in range(len(self.columns)))
+        return tuple(_size(self._listed(i)) for i in range(len(self.columns)))
 
     def __len__(self) -> int:
         """Count the cells."""
@@ -137,6 +138,10 @@ class Keys:
         if every is None:  # refused when made
             raise KeysError("text has no list of values.")
         return every
+
+
+def _size(listed: Sequence[Code]) -> int:
+    return listed.stop - listed.start if isinstance(listed, range) else len(listed)
 
 
 def _lists(columns: tuple[str, ...], given: Any) -> Mapping[str, Any]:

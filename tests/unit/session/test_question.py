@@ -334,6 +334,16 @@ def test_tiny_tables_answer_like_others(town, rows):
     assert (high <= 50).all()
 
 
+@pytest.mark.parametrize("high", [2**40, 2**61, 2**62])
+def test_groups_beyond_all_measure_are_refused(town, high):
+    schema = sf.Schema(age=sf.Integer(-high, high), name=sf.Text())
+    table = town(schema=schema).table()
+    with pytest.raises(KeysError, match="groups"):
+        table.group_by("age")
+    answer = table.group_by("age", keys=[30, high]).count().release(epsilon=EXACTLY)
+    assert values(answer, "n") == [3, 0]
+
+
 def test_habits_of_other_libraries_work(town):
     table = town().table()
     by_list = table.group_by(["zone", "member"]).agg(sf.count(), sf.sum("age"))
