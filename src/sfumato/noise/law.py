@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from sfumato.noise.uniform import fixed_exp
 _BLOCK_FROM = 64  # from this scale on a law is drawn in blocks, at a block scale in [32, 64)
 SMALLEST, LARGEST = Fraction(1, 2**20), Fraction(2**60)  # scales
 _GUARD = 64  # extra bits that soak up the rounding of the recurrences
+_LOOK = 32  # how many terms are added between two looks at the rest
 _REST = 32  # the rest left out of a sum weighs 2^-32 of the last bit asked for
 
 
@@ -82,24 +84,31 @@ class Law(ABC):
         # Every block but a single zero counts for both signs.
         first = one if self.two_sided and not self.doubled_zero else 2 * one
         sum_low = sum_high = first
-        sums = [(sum_low, sum_high)]
-        while True:
+        lows, highs = [sum_low], [sum_high]
+        for k in count(1):
             weight_low = weight_low * ratio_low >> precision  # down
             weight_high = (weight_high * ratio_high >> precision) + 1  # up
-            # The ratios only fall, so the rest is at most a geometric series.
-            rest_high = 2 * weight_high * one // max(one - ratio_high, 1) + 1
-            if rest_high << (length + _REST) < sum_low:
-                break
+            if k % _LOOK == 0:  # a division, and some terms too many do no harm
+                # The ratios only fall, so the rest is at most a geometric series.
+                rest_high = 2 * weight_high * one // max(one - ratio_high, 1) + 1
+                if rest_high << (length + _REST) < sum_low:
+                    break
             sum_low += 2 * weight_low
             sum_high += 2 * weight_high
-            sums.append((sum_low, sum_high))
-            ratio_low = ratio_low * step_low >> precision
-            ratio_high = (ratio_high * step_high >> precision) + 1
+            lows.append(sum_low)
+            highs.append(sum_high)
+            if step_low < one:
+                ratio_low = ratio_low * step_low >> precision
+                ratio_high = (ratio_high * step_high >> precision) + 1
         total_low, total_high = sum_low, sum_high + rest_high
-        low = [(s << length) // total_high for s, _ in sums]
-        high = [min(-(-(s << length) // total_low), 1 << length) for _, s in sums]
+        # Products with a rounded inverse in place of divisions; it has guard bits of its own.
+        shift = precision + _GUARD
+        inverse_low = (1 << (shift + length)) // total_high
+        inverse_high = -(-(1 << (shift + length)) // total_low)
+        low = [s * inverse_low >> shift for s in lows]
         enough = bisect_left(low, (1 << length) - 1) + 1
-        return low[:enough], high[:enough]
+        high = [-(-s * inverse_high >> shift) for s in highs[:enough]]
+        return low[:enough], [min(h, 1 << length) for h in high]
 
     @abstractmethod
     def _recurrence(self, precision: int) -> tuple[int, int, int, int]:

@@ -29,7 +29,7 @@ def key_columns(
         if isinstance(values, str):
             raise InputError(f"the keys of {name!r} are one text. Pass a list of keys.")
         plain = tuple(values)
-        if all(type(v) is int for v in plain):  # the common case of many positions
+        if set(map(type, plain)) <= {int}:  # the common case of many positions
             columns.append((name, plain))
             continue
         plain = tuple(_value(v, name) for v in plain)

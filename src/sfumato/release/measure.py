@@ -148,9 +148,7 @@ class Measure:
             if not all(isinstance(text, str) and is_unicode(text) for text in given):
                 raise DataError(f"measure {self.name!r} is declared as text, but is not all text.")
             return given
-        if self.kind == "integer" and all(type(number) is int for number in given):
-            return given
-        if self.kind == "rational" and all(type(number) is Fraction for number in given):
+        if set(map(type, given)) <= {int if self.kind == "integer" else Fraction}:
             return given
         rationals = tuple(exact(number, self.name) for number in given)
         if self.kind == "rational":
@@ -171,9 +169,8 @@ class Measure:
             return
         if self.kind == "text":
             raise InputError("a text has no interval. Pass neither low= nor high=.")
-        if not len(self.low) == len(self.values) == len(self.high) or not all(
-            low <= value <= high
-            for low, value, high in zip(self.low, self.values, self.high, strict=True)
+        if not len(self.low) == len(self.values) == len(self.high) or not (
+            all(map(_at_most, self.low, self.values)) and all(map(_at_most, self.values, self.high))
         ):
             raise InputError(
                 f"the intervals of {self.name!r} do not hold its values: each value needs a low "
@@ -212,10 +209,15 @@ def view(values: Iterable[Any], kind: Kind) -> np.ndarray[Any, Any]:
     return np.array([approximate(number) for number in values], dtype=np.float64)
 
 
+def _at_most(a: Number, b: Number) -> bool:
+    """Compare two exact numbers; several times faster than Fraction's own way."""
+    return a.numerator * b.denominator <= b.numerator * a.denominator
+
+
 def _exact_cells(array: np.ndarray[Any, Any], *, choice: bool) -> tuple[tuple[Any, ...], Kind]:
     """Flatten to exact values and say what they are by type."""
     flat = array.ravel().tolist()
-    if all(type(value) is int for value in flat):
+    if set(map(type, flat)) <= {int}:
         return tuple(flat), "integer"
     if not choice and any(isinstance(value, float | np.floating) for value in flat):
         raise DataError(

@@ -111,6 +111,7 @@ def _released(
         part.mechanism.grid(exact.drawn(part.mechanism, access.rng))
         for part, exact in zip(parts, _read(scans, access), strict=True)
     ]
+    cells = {keys: keys.table() or None for keys in {part.query.keys for part in parts}}
     return tuple(  # 8
         replace(
             Release.of(
@@ -119,7 +120,7 @@ def _released(
                 cost=part.loss,
                 mechanism=repr(part.mechanism),
                 scale=part.mechanism.noise_scale,
-                keys=part.query.keys.table() or None,
+                keys=cells[part.query.keys],
                 unit=part.source.unit,
                 price=part.price,
             ),
