@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sfumato.release.estimate import Estimate
     from sfumato.release.release import Release
     from sfumato.session.lab import lab
-    from sfumato.session.output import count, mean, sum
+    from sfumato.session.output import count, max, mean, min, std, sum, variance
     from sfumato.session.session import Session, connect
 
 # What needs more than the core is loaded when it is first asked for.
@@ -46,9 +46,13 @@ _LAZY = {
     "connect": "sfumato.session.session",
     "count": "sfumato.session.output",
     "lab": "sfumato.session.lab",
+    "max": "sfumato.session.output",
     "mean": "sfumato.session.output",
     "mechanisms": "sfumato.mechanisms",
+    "min": "sfumato.session.output",
+    "std": "sfumato.session.output",
     "sum": "sfumato.session.output",
+    "variance": "sfumato.session.output",
 }
 _MODULES = {"accounting", "audit", "mechanisms"}
 
@@ -76,9 +80,13 @@ __all__ = [
     "count",
     "errors",
     "lab",
+    "max",
     "mean",
     "mechanisms",
+    "min",
+    "std",
     "sum",
+    "variance",
 ]
 
 

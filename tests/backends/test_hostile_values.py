@@ -245,3 +245,13 @@ def test_readings_of_any_integer_are_in_range(readers, values):
 @given(values=st.lists(st.integers(-(2**63), 2**63 - 1)), unit=st.sampled_from(list(MOMENTS)))
 def test_readings_of_any_moment_are_in_range(readers, values, unit):
     fill(readers, MOMENTS[unit], pa.array(values, pa.int64()).view(pa.timestamp(unit)))
+
+
+def test_units_whose_names_are_damaged_are_not_taken_for_one(tmp_path):
+    """They would share their caps, and what counts of one would depend on the other."""
+    names = pa.array([b"\xff", b"\xfe", b"a\xff", b"ok", b"why?"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"id": names, "x": range(5)}), tmp_path / "t.parquet")
+    unit = sf.Unit.by("id", max_rows=1)
+    source = Source("t", sf.Schema(x=sf.Integer(0, 9)), unit)
+    found = DuckDB.open({source: tmp_path / "t.parquet"}).run('SELECT x FROM "t"', {})
+    assert found.column("x").to_pylist() == [3]

@@ -66,6 +66,16 @@ def test_every_mechanism_has_a_page(docs):
     assert [name for name in classes if not re.search(rf"\b{name}\b", code)] == []
 
 
+def test_every_test_that_a_page_names_exists(root, docs):
+    named = {
+        (name, page)
+        for page, held in docs.items()
+        for name in re.findall(r"`(?:tests/)?((?:\w+/)*test_\w+\.py)`", held.prose)
+    }
+    assert len(named) > 10
+    assert [pair for pair in sorted(named) if not (root / "tests" / pair[0]).exists()] == []
+
+
 def test_every_theorem_cites_a_work_or_a_page_that_exists(root):
     bibliography = (root / "docs" / "refs.bib").read_text(encoding="utf-8")
     keys = set(re.findall(r"^@\w+\{(\w+),", bibliography, re.MULTILINE))

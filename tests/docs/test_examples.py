@@ -1,8 +1,9 @@
-"""Every example runs: the Python blocks of every page, and the doctests of every module."""
+"""Every example runs: Python and console blocks of every page, and doctests of every module."""
 
 import doctest
 import importlib
 import shutil
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +11,11 @@ import pyarrow.parquet
 import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+
+sys.path.insert(0, str(Path(__file__).parent))
+from blocks import CONSOLE, FILE
+
+sys.path.pop(0)
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
@@ -21,7 +27,9 @@ MODULES = sorted(
     if path.name != "__main__.py"
 )
 
-sybil = Sybil(parsers=[PythonCodeBlockParser(doctest_optionflags=FLAGS), SkipParser()])
+sybil = Sybil(
+    parsers=[PythonCodeBlockParser(doctest_optionflags=FLAGS), SkipParser(), CONSOLE, FILE]
+)
 
 
 @pytest.fixture(scope="session")

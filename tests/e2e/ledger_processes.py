@@ -21,10 +21,10 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.core.codec import decode, encode
+from sfumato.core.codec import decode, digest, encode
 from sfumato.core.errors import BudgetExceeded, LedgerError, RequestError
 from sfumato.core.loss import Pure
-from sfumato.ledger import Ledger, verify
+from sfumato.ledger import Branch, Ledger, verify
 from sfumato.ledger import connection as ledger_connection
 from sfumato.session.exact import Exact
 
@@ -105,6 +105,32 @@ def race(path, cap, tries):
     }
 
 
+def race_parts(path, cap, keys, width):
+    """Let eight processes charge the parts of one family; return what each part was granted."""
+    shared = Ledger.create(path, sf.Budget(int(cap)), sf.Unit.row(), timeout=120)
+
+    def work(number, say):
+        ledger = shared if number % 2 else Ledger.open(path, timeout=120)
+        part = Branch(digest("family"), f"part {number % int(keys)}", int(width))
+        for i in range(int(cap) + 1):
+            name = f"{number}.{i}"
+            try:
+                ledger.reserve(name, None, "t", "1", name, Pure(1), part=part)
+                say(part.key)
+            except BudgetExceeded:
+                pass
+
+    codes, granted = together(work)
+    found, left = verify(path), Ledger.open(path).remaining().epsilon
+    return {
+        "codes": codes,
+        "granted": sorted(granted.count(f"part {key}") for key in range(int(keys))),
+        "entries": found.entries,
+        "ok": found.ok,
+        "left": str(left),
+    }
+
+
 def touch(path, rounds):
     """Let eight processes ask under the same id and touch at once; count who succeeds."""
     shared = Ledger.create(path, sf.Budget(int(rounds)), sf.Unit.row(), timeout=120)
@@ -136,23 +162,29 @@ class Program(NamedTuple):
             ``serve(path, requests, reach, reply)``. It calls ``reach(point)`` at the `INSIDE`
             points (those of the ledger are reached without its help) and ``reply(id, answer)``
             with the bytes that it shows, or None if the request has failed.
+        steps: the methods of the ledger that it calls, once for every request but the first.
     """
 
     make: object
     serve: object
+    steps: tuple = ("create", "reserve", "touch", "settle")
+
+    @property
+    def points(self):
+        """Where it is killed."""
+        return [
+            *(f"{when} {step}" for step in self.steps for when in ("before", "after")),
+            *(f"{step}: {moment}" for step in self.steps for moment in MOMENTS),
+            *INSIDE,
+        ]
 
 
 GOLDEN = 0.6180339887
 PRICE = Fraction(1, 4)
 REQUESTS = [("q1", "plan 1"), ("q2", "plan 2"), ("q3", "plan 3")]
-STEPS = ("create", "reserve", "touch", "settle")
+STEPS = ("create", "reserve", "touch", "settle", "open_scope", "close_scope")
 MOMENTS = ("after BEGIN", "after INSERT", "before COMMIT", "after COMMIT")
 INSIDE = ("during read", "after read", "after draw", "after reply")
-POINTS = [
-    *(f"{when} {step}" for step in STEPS for when in ("before", "after")),
-    *(f"{step}: {moment}" for step in STEPS for moment in MOMENTS),
-    *INSIDE,
-]
 
 
 class Scythe:
@@ -200,12 +232,21 @@ def make_ledger(path):
     Ledger.create(path, sf.Budget(4 * PRICE), sf.Unit.row()).close()
 
 
-def serve_from_ledger(path, requests, reach, reply):
+def serve_from_scopes(path, requests, reach, reply):
+    """Set the price of each request aside first, and free what it did not need."""
+    for asked in requests:
+        ledger = Ledger.open(path)
+        scope = ledger.open_scope(sf.Budget(PRICE))
+        serve_from_ledger(path, [asked], reach, reply, scope)
+        ledger.close_scope(scope)
+
+
+def serve_from_ledger(path, requests, reach, reply, scope=None):
     """Do by hand what a release does; the noise is so large that no two answers are equal."""
     ledger = Ledger.open(path)
     for request, question in requests:
         try:
-            granted = ledger.reserve(request, None, "t", "1", question, Pure(PRICE))
+            granted = ledger.reserve(request, None, "t", "1", question, Pure(PRICE), scope=scope)
             answer = granted.answer
             if answer is None:
                 ledger.touch(granted)
@@ -282,6 +323,7 @@ def serve_from_session(path, requests, reach, reply):
 PROGRAMS = {
     "ledger": Program(make_ledger, serve_from_ledger),
     "session": Program(make_by_session, serve_from_session),
+    "scope": Program(make_ledger, serve_from_scopes, STEPS),
 }
 
 
@@ -326,8 +368,9 @@ def examine(program, path, replies):
     """Say what is wrong after a crash; nothing may be."""
     if not (found := verify(path)).ok:
         return [str(found)]
-    ledger, wrong = Ledger.open(path), []
-    history = ledger.history()
+    ledger = Ledger.open(path)
+    wrong = free_scopes(ledger)
+    history = [event for event in ledger.history() if event.request is not None]
     first = {event.request: event for event in history if event.kind == "reserved"}
     state = {event.request: event.state for event in history}
     stored = {r: ask(ledger, first[r]) for r in state if state[r] == "settled"}
@@ -343,6 +386,17 @@ def examine(program, path, replies):
             wrong.append("what was touched is granted again")
         ledger.abandon(left)
     return wrong + go_on(program, ledger, path, stored, {left.request_id for left in touched})
+
+
+def free_scopes(ledger):
+    """Close what a crash left open: it was all reserved, and what was not charged is free again."""
+    wrong = []
+    for scope, inside in ledger.scopes().items():
+        before = spent(ledger)
+        ledger.close_scope(scope)
+        if before - spent(ledger) != PRICE - Fraction(inside.epsilon, 10**18):
+            wrong.append("a scope did not hold what was left of it")
+    return wrong
 
 
 def go_on(program, ledger, path, stored, lost):
@@ -386,7 +440,7 @@ def kill(folder, name, rounds, moments):
     """Kill a program at every point, in each of its requests in turn; then at any moment."""
     program, wrong, died, died_any_time = PROGRAMS[name], [], 0, 0
     for turn in range(int(rounds)):
-        for number, point in enumerate(POINTS):
+        for number, point in enumerate(program.points):
             scythe = Scythe(point, 1 if "create" in point else 1 + turn % len(REQUESTS))
             dead, found = crash(program, folder / f"{turn}.{number}", scythe)
             died += dead
@@ -399,10 +453,10 @@ def kill(folder, name, rounds, moments):
         dead, found = crash(program, folder / f"at {number}", Scythe(), delay)
         died_any_time += dead
         wrong += [f"after {1000 * delay:.1f} ms: {what}" for what in found]
-    return {"points": POINTS, "died": died, "died_any_time": died_any_time, "wrong": wrong}
+    return {"points": program.points, "died": died, "died_any_time": died_any_time, "wrong": wrong}
 
 
-COMMANDS = {"race": race, "touch": touch, "kill": kill}
+COMMANDS = {"race": race, "parts": race_parts, "touch": touch, "kill": kill}
 
 if __name__ == "__main__":
     command, where, *arguments = sys.argv[1:]

@@ -53,7 +53,7 @@ def test_version_is_that_of_the_package():
 def test_help_lists_the_commands(ask):
     result = run(ask)
     assert result.exit_code == 0
-    for command in ("audit", "demo", "ledger", "query"):
+    for command in ("audit", "demo", "ledger", "query", "report"):
         assert command in result.stdout
 
 
@@ -76,7 +76,7 @@ def test_demo_tells_of_the_town_and_its_budget(demo):
         "Children",
         "this release costs ε = 1; 0.5 of 2.5 remains",
         "the same answer, free. Left: ε = 0.5.",
-        "10 entries, all in order",
+        "12 entries, all in order",
     ):
         assert part in said
 
@@ -104,15 +104,30 @@ def test_demo_refuses_to_keep_a_town_where_there_is_something(tmp_path):
 
 def test_demo_page_is_complete_and_fetches_nothing(demo):
     html = demo[1].read_text(encoding="utf-8")
-    assert html.count("<svg") == 6
-    assert html.count("<section>") == html.count("</section>") == 12
+    assert html.count("<svg") == 9
+    assert html.count("<section>") == html.count("</section>") == 18
     for part in ("Who likes kale?", "Nobody in them is real", "Lakeside", "[tables.visits]"):
         assert part in html
     assert "<script" not in html
-    assert set(re.findall(r"https?://[^\s\"'<]+", html)) <= {
-        "http://www.w3.org/2000/svg",
-        "http://www.w3.org/1999/xlink",
-    }
+    assert re.findall(r"https?://", html) == []
+
+
+def test_demo_ends_in_the_report_of_the_town(demo):
+    html = demo[1].read_text(encoding="utf-8")
+    titles = re.findall(r"<h2>(.*?)</h2>", html)
+    assert titles[-7:] == [
+        "What the town may publish",
+        "Contract",
+        "Answer 1: people by district",
+        "Answer 2: income by district",
+        "Answer 3: cost by clinic",
+        "Ledger",
+        "Certificate",
+    ]
+    report = html[html.index("<h2>What the town may publish</h2>") :]
+    assert "Truth" not in report
+    assert report.count("<svg") == 3
+    assert verify(demo[1].parent / "town" / "town.ledger").head in report
 
 
 def test_demo_page_shows_the_numbers_of_the_console(demo):
@@ -280,4 +295,4 @@ def test_answers_about_the_town_are_close_to_its_truth_and_charged(tmp_path):
     assert "Ask for epsilon <= 0.5" in answers.refusal
     assert answers.counts.durable
     assert answers.cost.notes[0].startswith("at most 5 rows of one person_id count; ")
-    assert verify(tmp_path / "town.ledger").entries == 10
+    assert verify(tmp_path / "town.ledger").entries == 12

@@ -112,6 +112,12 @@ def test_show_lists_who_was_given_a_share_later_and_what_is_under_way(contract):
     assert found["spent"][0].startswith("ε = 1.75")
 
 
+def test_show_lists_what_is_set_aside(contract):
+    opened(contract).open_scope(Budget(epsilon="0.125"), "Zoë")  # its process dies, say
+    [said] = facts(run("show", contract))["scope"]
+    assert said.startswith("Budget(epsilon=0.125) set aside by Zoë, ε = 0")
+
+
 def test_show_says_that_a_fault_has_closed_the_data(contract):
     opened(contract).fault()
     assert "sfumato ledger acknowledge" in facts(run("show", contract))["state"][0]

@@ -44,6 +44,23 @@ def test_many_races_are_granted_the_budget_exactly(tmp_path, number):
     check_race(tmp_path / "ledger", 1000)
 
 
+def check_parts(path, cap, keys, width):
+    found = run("ledger_processes.py", "parts", path, cap, keys, width)
+    assert found["codes"] == [0] * 8
+    assert (found["entries"], found["left"], found["ok"]) == (sum(found["granted"]), "0", True)
+    return found["granted"]
+
+
+def test_racing_processes_are_granted_every_part_exactly(tmp_path):
+    assert check_parts(tmp_path / "ledger", 15, 4, 1) == [15] * 4
+
+
+def test_racing_processes_are_granted_the_two_largest_parts_exactly(tmp_path):
+    *others, second, first = check_parts(tmp_path / "ledger", 40, 8, 2)
+    assert first + second == 40
+    assert others == [second] * 6  # free up to there, and no further
+
+
 def test_racing_processes_touch_a_request_once(tmp_path):
     found = run("ledger_processes.py", "touch", tmp_path / "ledger", 40)
     assert found["codes"] == [0] * 8
@@ -56,17 +73,17 @@ def check_kills(folder, program, rounds, moments):
     assert found["wrong"] == []
     # No point is named in vain: every one of them killed its process.
     assert found["died"] == rounds * len(found["points"])
-    assert len(found["points"]) == 28
+    assert len(found["points"]) == (40 if program == "scope" else 28)
     return found["died_any_time"]
 
 
-@pytest.mark.parametrize("program", ["ledger", "session"])
+@pytest.mark.parametrize("program", ["ledger", "session", "scope"])
 def test_kill_at_any_point_leaves_no_unpaid_release_and_no_damage(tmp_path, program):
     check_kills(tmp_path, program, 1, 10)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("program", ["ledger", "session"])
+@pytest.mark.parametrize("program", ["ledger", "session", "scope"])
 def test_kill_at_any_time_leaves_no_unpaid_release_and_no_damage(tmp_path, program):
     assert check_kills(tmp_path, program, 25, 200) > 100
 

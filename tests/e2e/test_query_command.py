@@ -143,6 +143,41 @@ def test_query_asks_for_several_numbers_at_once(town):
     assert int(found[1]["n"]) == 0  # who is insured has an even number, and is f
 
 
+def test_query_asks_for_variance_and_standard_deviation(town):
+    asked = ("--variance", "age", "--std", "sd=age", "--group-by", "sex")
+    result = town.ask(*asked, "--epsilon", 900, "--format", "csv")
+    assert result.exit_code == 0, result.output
+    for row, start in zip(rows(result.stdout), (0, 1), strict=True):
+        ages = [i % 90 for i in range(start, PEOPLE, 2)]
+        mean = sum(ages) / len(ages)
+        variance = sum((age - mean) ** 2 for age in ages) / len(ages)
+        assert float(row["age"]) == pytest.approx(variance, rel=0.02)
+        assert float(row["sd"]) == pytest.approx(variance**0.5, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("bins", "found"),
+    [
+        ("2", {"[0, 60)": 420, "[60, 120]": 180}),
+        ("10, 20,90.5", {"[10, 20)": 70, "[20, 90.5]": 460}),
+    ],
+)
+def test_query_counts_bins(town, bins, found):
+    result = town.ask("--histogram", "age", "--bins", bins, *EXACT, "--format", "csv")
+    assert result.exit_code == 0, result.output
+    assert {row["age"]: int(row["n"]) for row in rows(result.stdout)} == found
+    assert "is in no bin" in result.stderr
+
+
+def test_query_counts_bins_in_groups(town):
+    asked = ("--group-by", "sex", "--histogram", "age", "--bins", 3, "--format", "csv")
+    result = town.ask(*asked, *EXACT)
+    assert [(row["sex"], row["age"]) for row in rows(result.stdout)][2:4] == [
+        ("f", "[80, 120]"),
+        ("m", "[0, 40)"),
+    ]
+
+
 def test_query_passes_numbers_on_to_the_last_digit(town):
     result = town.ask("--count", "--epsilon", "0.1000000000000000000001", "--format", "json")
     assert result.exit_code == 0, result.output
@@ -341,6 +376,27 @@ REFUSALS = {
         ["--group-by", "age", "--keys", "age=121", "--count", "--epsilon", "1"],
         "E302",
         ["121 is not a value"],
+    ),
+    "bins without a histogram": (
+        ["--count", "--bins", "3", "--epsilon", "1"],
+        "E100",
+        ["--bins 20"],
+    ),
+    "histogram without bins": (["--histogram", "age", "--epsilon", "1"], "E100", ["--bins 20"]),
+    "histogram and mean": (
+        ["--histogram", "age", "--bins", "3", "--mean", "age", "--epsilon", "1"],
+        "E100",
+        ["--group-by 'bin="],
+    ),
+    "edges that are no numbers": (
+        ["--histogram", "age", "--bins", "few,many", "--epsilon", "1"],
+        "E101",
+        ["'few'"],
+    ),
+    "bins of a category": (
+        ["--histogram", "region", "--bins", "2", "--epsilon", "1"],
+        "E302",
+        ["a category"],
     ),
     "parquet on the screen": (
         ["--count", "--epsilon", "1", "--format", "parquet"],
@@ -583,5 +639,5 @@ def test_table_shows_all_rows_with_even_decimals_and_no_escapes():
 def test_help_of_query_shows_every_option():
     text = CliRunner().invoke(main, ["query", "--help"]).stdout
     options = {name for p in main.commands["query"].params for name in p.opts if "--" in name}
-    assert len(options) == 16
+    assert len(options) == 20
     assert options <= set(re.findall(r"--[a-z-]+", text))

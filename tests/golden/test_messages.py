@@ -8,7 +8,9 @@ import os
 import re
 import sqlite3
 import sys
+import tempfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -16,13 +18,18 @@ import pytest
 
 import sfumato as sf
 from sfumato.accounting import Sums, charge, spend
+from sfumato.backends.physical import PhysicalColumn
+from sfumato.cli.file import save
 from sfumato.core import codec
 from sfumato.core.errors import SfumatoError
 from sfumato.core.loss import Composed, Concentrated, GaussianShift, LaplaceShift, Pure, Worst
-from sfumato.ledger import Ledger
+from sfumato.ledger import Branch, Ledger
 from sfumato.ledger import connection as ledger_connection
 from sfumato.noise.rng import SystemRng
+from sfumato.session.amendment import amended
 from sfumato.session.contract import Contract
+from sfumato.session.draft import draft
+from sfumato.session.outline import Outline, outlines
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 GOLDEN = Path(__file__).with_name("messages.txt")
@@ -82,6 +89,31 @@ def used_version():
     ask(book), book.refresh("trips", "2026-11")
 
 
+def in_scope(cost="0.4", closed=False):
+    book = ledger()
+    scope = book.open_scope(sf.Budget(epsilon="0.3"))
+    if closed:
+        book.close_scope(scope)
+    book.reserve("q1", None, "trips", "2026-11", "plan", Pure(cost), scope=scope)
+
+
+def other_width():
+    book = ledger()
+    for width in (1, 2):
+        part = Branch("0" * 64, "north", width)
+        book.reserve(f"q{width}", None, "trips", "2026-11", f"{width}", Pure("0.1"), part=part)
+
+
+def older_format():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ledger"
+        Ledger.create(path, sf.Budget(1), sf.Unit.row()).close()
+        with sqlite3.connect(path) as other:
+            other.execute("PRAGMA user_version = 1")
+        other.close()
+        Ledger.open(path)
+
+
 def all_together():
     book = ledger(analysts={"ana": sf.Budget(1), "bob": sf.Budget(1)})
     ask(book, cost=1, analyst="ana"), ask(book, "other", analyst="bob")
@@ -93,6 +125,11 @@ def contract(table='unit = "row"', column='type = "integer", low = 0, high = 23'
         f'[budget]\nepsilon = 1\n[tables.trips]\nsource = "trips.csv"\n{table}\n'
         f"columns.hour = {{ {column} }}\n{more}"
     )
+
+
+def own(ask):
+    """Ask a table something about itself."""
+    return ask(trips())
 
 
 def trips(**change):
@@ -120,6 +157,28 @@ def failed():
 def moved_budget():
     ledger = trips()._session.ledger
     trips(ledger=ledger, budget=sf.Budget(epsilon=2))
+
+
+def other_shares():
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "a.ledger"
+        book = Ledger.create(
+            file, sf.Budget(1), sf.Unit.by("rider", max_rows=3), analysts={"ana": sf.Budget(1)}
+        )
+        book.close()
+        trips(ledger=file)
+
+
+def drafted(kind="VARCHAR", **options):
+    found = Outline("trips", None, (PhysicalColumn("zone", "", kind),), True)
+    draft([(found, "trips.parquet")], ledger="trips.ledger", **options)
+
+
+def headed(text):
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "people.csv"
+        file.write_text(text, encoding="utf-8")
+        outlines(str(file))
 
 
 def failing(code):
@@ -198,6 +257,23 @@ CASES = {
     "contract: type": lambda: contract(column='type = "float"'),
     "contract: no step": lambda: contract(column='type = "real", low = 0, high = 24'),
     "contract: order": lambda: contract(column='type = "integer", low = 23, high = 0'),
+    # drafts, made-up rows, limits
+    "draft: no such unit": lambda: drafted(unit="rider"),
+    "draft: nothing to declare": lambda: drafted(kind="BLOB"),
+    "draft: no header": lambda: headed("7,ana@example.org,1987\n"),
+    "draft: open quotation mark": lambda: headed('id,"name\n7,Ana\n'),
+    "file: exists": lambda: save(Path(__file__), b""),
+    "file: precious": lambda: save(Path(__file__), b"", force=True, spare=[Path(__file__)]),
+    "file: folder": lambda: save(Path(__file__).parent, b"", force=True),
+    "file: no folder": lambda: save(Path("no such folder/draft.toml"), b""),
+    "dummy: rows": lambda: trips()._session.dummy(rows=-1),
+    "amendment: not safe": lambda: amended(
+        "budget = { epsilon = 1 }\n[tables.a]\nsource = 'a.csv'\nunit = 'row'\n"
+        "columns.b = { type = 'text' }\n",
+        Path(),
+        sf.Budget(2),
+        {"epsilon": "2"},
+    ),
     # sessions and questions
     "session: no limit": lambda: trips(budget=4),
     "session: no unit": lambda: trips(unit=None),
@@ -207,7 +283,47 @@ CASES = {
         "none.csv", unit=sf.Unit.row(), schema=sf.Schema(a=sf.Text()), budget=sf.Budget(1)
     ),
     "session: another limit": moved_budget,
+    "session: other shares": other_shares,
     "session: no such table": lambda: trips()._session.table("people"),
+    "algebra: unit after distinct": lambda: trips().distinct().group_by_unit().count(),
+    "algebra: nothing of each unit": lambda: trips().group_by_unit().agg(),
+    "algebra: variance of each unit": lambda: trips().group_by_unit().agg(sf.variance("fare")),
+    "algebra: largest of a group": lambda: trips().agg(sf.max("fare")),
+    "algebra: union with another session": lambda: trips().union(trips()),
+    "algebra: union of other columns": lambda: own(lambda t: t.union(t.select("fare"))),
+    "algebra: union of another type": lambda: own(
+        lambda t: t.select("fare").union(t.select("fare").with_columns(fare="fare > 1"))
+    ),
+    "algebra: union after distinct": lambda: own(lambda t: t.union(t.distinct())),
+    "algebra: no public table": lambda: trips().join("zones", on="zone"),
+    "algebra: public table unread": lambda: trips().join({"zone": ["A"], "x": []}, on="zone"),
+    "algebra: public key missing": lambda: trips().join({"x": [1]}, on="zone"),
+    "algebra: no key in common": lambda: trips().join({"zone": ["nowhere"]}, on="zone"),
+    "algebra: join by the unit": lambda: trips().join({"rider": [1]}, on="rider"),
+    "algebra: join by nothing": lambda: trips().join({"zone": ["A"]}, on=[]),
+    "algebra: column of lists": lambda: trips().join({"zone": ["A"], "x": [[1]]}, on="zone"),
+    "algebra: too many public rows": lambda: trips().join({"zone": ["A"] * 100_001}, on="zone"),
+    "algebra: right join": lambda: trips().join({"zone": ["A"]}, on="zone", how="right"),
+    "algebra: part of a part": lambda: own(
+        lambda t: next(iter(t.partition("zone").values())).partition("zone")
+    ),
+    "algebra: whole asked of a part": lambda: own(
+        lambda t: next(iter(t.partition("zone").values())).measure(
+            t.count().queries[0], sf.mechanisms.DiscreteLaplace(scale=1)
+        )
+    ),
+    "algebra: two units": lambda: sf.Session(
+        {"a": pa.table({"x": [1]}), "b": pa.table({"x": [1]})},
+        unit={"a": sf.Unit.row(), "b": sf.Unit.rows(2)},
+        schema=dict.fromkeys("ab", sf.Schema(x=sf.Boolean())),
+        budget=sf.Budget(1),
+    ),
+    "algebra: one schema for two": lambda: sf.Session(
+        {"a": pa.table({"x": [1]}), "b": pa.table({"x": [1]})},
+        unit=sf.Unit.row(),
+        schema=sf.Schema(x=sf.Boolean()),
+        budget=sf.Budget(1),
+    ),
     "question: no such column": lambda: trips().filter("fares > 3"),
     "question: the unit": lambda: trips().filter("rider = 3"),
     "question: redefined unit": lambda: trips().with_columns(rider="fare"),
@@ -232,7 +348,20 @@ CASES = {
     "keys: too many": lambda: trips().group_by("fare", "day", "zone"),
     "keys: several columns": lambda: trips().group_by("zone", "day", keys=["A"]),
     "keys: twice": lambda: trips().group_by("zone", "zone"),
+    "histogram: no order": lambda: trips().histogram("zone", 3),
+    "histogram: no edges": lambda: trips().histogram("fare", "20"),
+    "histogram: not in order": lambda: trips().histogram("fare", [10, 0]),
+    "histogram: too many bins": lambda: trips().histogram("fare", 5000),
+    "histogram: no date": lambda: trips().histogram("day", [1, 2]),
+    "histogram: grouped already": lambda: trips().group_by("zone", "day").histogram("day", 12),
+    "variance: too wide": lambda: trips().variance("fare * 1000000"),
     "release: failed": failed,
+    "release: of another ledger": lambda: trips()._session.certificate(
+        trips().count().release(epsilon=1)
+    ),
+    "chart: of a choice": lambda: (
+        mechanisms.Exponential(["a", "b"], rate=1).release([1, 2], ONE).chart()
+    ),
     # sensitivities
     "sensitivity: none": lambda: sf.Sensitivity(l0=3),
     "sensitivity: both l2": lambda: sf.Sensitivity(l2=1, l2_squared=1),
@@ -273,6 +402,18 @@ CASES = {
     "ledger: charge below loss": lambda: ledger().reserve(
         "q1", None, "trips", "1", "plan", Pure(1), charge(Pure("0.5"))
     ),
+    "ledger: older format": older_format,
+    "ledger: part of no family": lambda: Branch("zones", "north"),
+    "ledger: part without a name": lambda: Branch("0" * 64, ""),
+    "ledger: part of no width": lambda: Branch("0" * 64, "north", 0),
+    "ledger: other width": other_width,
+    "ledger: no branch": lambda: ledger().reserve(
+        "q1", None, "trips", "2026-11", "plan", Pure("0.1"), part="north"
+    ),
+    "scope: no budget": lambda: ledger().open_scope(1),
+    "scope: too large": lambda: ledger().open_scope(sf.Budget(epsilon=2)),
+    "scope: exceeded": in_scope,
+    "scope: closed": lambda: in_scope("0.1", closed=True),
     "ledger: missing": lambda: Ledger.open("no such file"),
     "ledger: exists": lambda: Ledger.create(__file__, sf.Budget(1), sf.Unit.row()),
     "ledger: cannot be written": lambda: failing(sqlite3.SQLITE_READONLY),

@@ -20,8 +20,8 @@ from sfumato.core.unit import Unit
 from sfumato.relation import Aggregate, Expr, Node, Source
 from sfumato.relation.expr import typed
 from sfumato.relation.kind import Number
-from sfumato.relation.lower import lowered
-from sfumato.relation.node import scope, source_of
+from sfumato.relation.lower import lowered, parameters
+from sfumato.relation.node import children, scope, sources
 from sfumato.testing import expressions, plans, strategies, tables
 
 KEY = "00" * 32
@@ -41,15 +41,16 @@ class Case:
 
     @property
     def source(self):
-        return source_of(self.queries[0].node)
+        return sources(self.queries[0].node)[0]
 
 
 @st.composite
-def cases(draw, units=NAMED, by_hand=None):
+def cases(draw, units=NAMED, by_hand=None, algebra=()):
     """Everything at random: unit, schema, plan, table and neighbor."""
     unit = draw(units)
     schema = draw(tables.schemas(unit))
-    queries = draw(plans.plans(Source("people", schema, unit), by_hand=by_hand))
+    source = Source("people", schema, unit)
+    queries = draw(plans.plans(source, by_hand=by_hand, algebra=algebra))
     table = draw(tables.tables(schema, unit))
     return Case(queries, table, draw(tables.neighbors(table, schema, unit)))
 
@@ -146,6 +147,8 @@ def stay_within(case):
 
 BY_COLUMN = NAMED.filter(lambda unit: unit.column is not None)
 BY_ROWS = NAMED.filter(lambda unit: unit.column is None)
+FREE = ("distinct", "union", "join")  # of the algebra, what does not need to know the unit
+ADDITIVE = tuple(step for step in plans.ALGEBRA if step != "distinct")  # unit by unit
 # What is drawn and what is asserted; a search in a narrower place finds more in the same time.
 SEARCHES = {
     "anywhere": (cases(), compare),
@@ -155,16 +158,26 @@ SEARCHES = {
     "alone": (cases(units=BY_COLUMN), add_up),
     "order": (cases(units=BY_COLUMN, by_hand=False), reorder),
     "ranges": (ranged(), stay_within),
+    **{f"{step}, rows": (cases(units=BY_ROWS, algebra=[step]), compare) for step in FREE},
+    **{
+        f"{step}, units": (cases(units=BY_COLUMN, algebra=[step]), compare)
+        for step in plans.ALGEBRA
+    },
+    "algebra": (cases(algebra=plans.ALGEBRA), compare),
+    "algebra alone": (cases(units=BY_COLUMN, algebra=ADDITIVE), add_up),
+    "algebra, order": (cases(units=BY_COLUMN, by_hand=False, algebra=plans.ALGEBRA), reorder),
 }
 
 
 def answers(queries, *given, key=KEY, threads=1):
     """Return the exact answers on each table: for each question one whole number a cell."""
-    sources = [replace(source_of(queries[0].node), name=f"table {i}") for i in range(len(given))]
-    with closing(DuckDB.open(dict(zip(sources, given, strict=True)), threads=threads)) as engine:
+    [source] = sources(queries[0].node)
+    renamed = [replace(source, name=f"table {i}") for i in range(len(given))]
+    values = parameters(queries[0].node, key)
+    with closing(DuckDB.open(dict(zip(renamed, given, strict=True)), threads=threads)) as engine:
         return [
-            dense(queries, engine.run(lowered(moved(queries, source), "duckdb"), {"key": key}))
-            for source in sources
+            dense(queries, engine.run(lowered(moved(queries, source), "duckdb"), values))
+            for source in renamed
         ]
 
 
@@ -176,7 +189,8 @@ def moved(queries, source):
 def _rebased(node: Node, source: Source) -> Node:
     if isinstance(node, Source):
         return source
-    return replace(node, child=_rebased(node.child, source))
+    names = ("first", "second") if len(children(node)) == 2 else ("child",)
+    return replace(node, **{name: _rebased(getattr(node, name), source) for name in names})
 
 
 def dense(queries, found):

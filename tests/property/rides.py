@@ -9,15 +9,22 @@ from sfumato.relation import (
     Aggregate,
     Call,
     Constant,
+    Distinct,
     Filter,
+    Join,
     Keys,
     Known,
     Name,
+    PerUnit,
     Project,
+    PublicTable,
     Rows,
     Source,
+    Squares,
+    Summary,
     Total,
     Truncate,
+    Union,
     bounded,
 )
 from sfumato.relation.node import scope
@@ -73,6 +80,11 @@ TIGHT = {
         [(NOBODY, owned("AA")), (NOBODY, owned("AB"))],
     ),
     "negative sum": (Unit.row(), [], Total(FARE, 2), [(NOBODY, owned("A", fare=-3))]),
+    "sum of squares": (Unit.row(), [], Squares(FARE, 1), [(NOBODY, owned("A", fare=-3))]),
+    "replaced row, sum of squares": (
+        *(Unit.row("replace"), ["zone"], Squares(TIP, -1)),
+        [(owned("A"), owned("B")), (owned("A", tip=None), owned("A"))],
+    ),
     "another rider": (
         *(Unit.by("id", max_rows=1), ["zone"], Rows()),
         [(owned("A"), [*owned("A"), *owned(zone, who=2)]) for zone in "BCD"],
@@ -166,6 +178,18 @@ def truncated(node, *keys, each=None, groups=None, most=None):
     return Truncate(node, keys, each, groups, most)
 
 
+def tipped(node):
+    """Keep one ride of each rider."""
+    return truncated(node, "tip", groups=1, each=1)
+
+
+def listed(*zones):
+    """Return a public table that lists zones by their places."""
+    return PublicTable("zones", (("zone", scope(SOURCE)["zone"], zones),), ())
+
+
+RIDES = Source("rides", ZONES, Unit.row())
+TWICE, ONCE = listed(0, 0, 1), listed(0, 1)
 ONE_ZONE = truncated(SOURCE, "zone", groups=1, each=3)
 ONE_TIP = truncated(SOURCE, "tip", groups=3, each=1)
 ONE_EACH = truncated(SOURCE, "zone", "tip", groups=3, each=1)
@@ -184,6 +208,40 @@ STALE = {
         *(owned("A", fare=-3), owned("A")),
     ),
     "truncated by nothing": (truncated(ONE_EACH, most=3), ["zone"]),
+    "united": (Union(RIDES, RIDES), [], owned("A"), NOBODY),
+    "united groups": (
+        *(Union(tipped(SOURCE), tipped(renamed(SOURCE, tip=Constant(2)))), ["tip"]),
+        *(owned("A", tip=1), NOBODY),
+    ),
+    "united in one group": (Union(tipped(SOURCE), tipped(SOURCE)), ["tip"], owned("A"), NOBODY),
+    "united ranges": (
+        *(Union(RIDES, renamed(RIDES, fare=Call("+", (FARE, Constant(9))))), []),
+        *(owned("A"), NOBODY),
+    ),
+    "joined": (Join(RIDES, TWICE, "inner"), [], owned("A"), NOBODY),
+    "joined in one group": (Join(tipped(SOURCE), TWICE, "inner"), ["tip"], owned("A"), NOBODY),
+    "joined, replaced": (
+        Join(Source("rides", ZONES, Unit.row("replace")), ONCE, "inner"),
+        [],
+        owned("A"),
+        owned("D"),
+    ),
+    "distinct": (Distinct(truncated(SOURCE, most=3), within_unit=False), []),
+    "summarized by tip": (
+        truncated(PerUnit(SOURCE, ("tip",), (("fare", Summary("max", FARE, 1)),)), most=3),
+        [],
+    ),
+    **{
+        f"{function} of a rider": (
+            *(PerUnit(SOURCE, (), (("fare", Summary(function, expr, 2)),)), []),
+            *(owned("AAAAA"), NOBODY),
+        )
+        for function, expr in (("count", None), ("sum", FARE), ("mean", FARE))
+    },
+    "known rides of a rider": (
+        *(PerUnit(SOURCE, (), (("fare", Summary("count", FARE, 2)),)), []),
+        *(owned("AAAAA"), NOBODY),
+    ),
 }
 
 

@@ -12,7 +12,7 @@ from sfumato.core.unit import Neighbors, Unit
 from sfumato.relation import Call, Filter, Name, Project, Source, Truncate
 from sfumato.relation.expr import FUNCTIONS
 from sfumato.relation.kind import kind_of
-from sfumato.relation.node import path
+from sfumato.relation.node import walk
 from sfumato.testing import expressions, plans, strategies, tables
 
 MIXED = Schema(
@@ -56,7 +56,7 @@ def test_every_function_of_the_whitelist_is_drawn():
 
 def hidden(queries):
     """Say in which ways a bound could be stale in a tree."""
-    nodes = path(queries[0].node)
+    nodes = list(walk(queries[0].node))[::-1]
     truncated = [i for i, node in enumerate(nodes) if isinstance(node, Truncate)]
     by, above = nodes[truncated[0]].keys, nodes[truncated[0] + 1 :]
     if len(truncated) > 1:

@@ -15,7 +15,7 @@ from sfumato.release.format import printable
 from sfumato.release.page import Page
 
 text = st.text(min_size=1, max_size=20).filter(
-    lambda s: not any("\ud800" <= c < "\ue000" for c in s)
+    lambda s: not any(c == "\0" or "\ud800" <= c < "\ue000" for c in s)
 )
 integers = st.integers(-(2**70), 2**70)
 rationals = st.fractions(max_denominator=10**6) | st.integers(-(2**70), 2**70).map(Fraction)

@@ -27,7 +27,7 @@ from sfumato.relation import (
     Truncate,
     bounded,
 )
-from sfumato.relation.node import scope, source_of
+from sfumato.relation.node import scope, unit_of
 from sfumato.testing import strategies
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -49,6 +49,25 @@ def test_no_unit_moves_an_answer_beyond_its_sensitivity(name):
 @pytest.mark.parametrize("name", ["anywhere", "rows", "units", "trees"])
 def test_no_unit_moves_an_answer_beyond_its_sensitivity_among_thousands(name):
     search(*SEARCHES[name], examples=1_000, seeds=None)
+
+
+ALGEBRA = [name for name in SEARCHES if "," in name or name == "algebra"]
+
+
+@pytest.mark.parametrize("name", [name for name in ALGEBRA if "order" not in name])
+def test_no_unit_moves_an_answer_of_the_algebra_beyond_its_sensitivity(name):
+    search(*SEARCHES[name], examples=20)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", [name for name in ALGEBRA if "order" not in name])
+def test_no_unit_moves_an_answer_of_the_algebra_among_thousands(name):
+    search(*SEARCHES[name], examples=600, seeds=None)
+
+
+@pytest.mark.parametrize("name", ["algebra alone", "algebra, order"])
+def test_algebra_works_unit_by_unit_and_in_any_order(name):
+    search(*SEARCHES[name], examples=20)
 
 
 def test_expressions_stay_within_the_range_that_is_summed():
@@ -186,7 +205,7 @@ def refused_or_bounded(make, table, other):
     except (sf.errors.QueryError, sf.errors.SchemaError):
         return
     (one,), (two,) = answers([query], table, other)
-    claimed = query.sensitivity(source_of(query.node).unit)
+    claimed = query.sensitivity(unit_of(query.node))
     assert all(found <= getattr(claimed, norm) for norm, found in norms(one, two).items())
 
 

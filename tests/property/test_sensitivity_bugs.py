@@ -15,7 +15,17 @@ from types import FunctionType
 import pytest
 
 from sfumato.backends import reader
-from sfumato.relation import Aggregate, Reach, aggregate, arithmetic, bound, lower
+from sfumato.relation import (
+    Aggregate,
+    PublicTable,
+    Reach,
+    Summary,
+    aggregate,
+    arithmetic,
+    bound,
+    kind,
+    lower,
+)
 
 sys.path.insert(0, str(Path(__file__).parent))
 import rides
@@ -26,6 +36,7 @@ sys.path.pop(0)
 SOON = 400  # examples within which a mistake shows on every push
 MOST = 6_000  # examples after which it counts as missed
 ROWS, UNITS, TREES, ALONE, ORDER, RANGES = "rows", "units", "trees", "alone", "order", "ranges"
+UNION, JOIN, PER_UNIT = "union, units", "join, rows", "per unit, units"
 RARE = ""  # no search finds it in reasonable time: there must be a case made by hand
 
 
@@ -72,6 +83,7 @@ class Bug:
 
 SENSITIVITY, EXTENT = Aggregate.sensitivity, Aggregate.extent.fget
 SQUARES, REACH, CUT, TRUNCATED = aggregate._squares, bound.reach, bound._truncated, lower._truncated
+MULTIPLICITY = PublicTable.multiplicity.fget
 SAME_KEYS = "set(self.keys) == set(keys)"
 BUGS = [
     # what one unit does to the cells
@@ -126,6 +138,14 @@ BUGS = [
         *("replaced row, positive sum", False),
     ),
     Bug("center added", ROWS, EXTENT, "kind.low - self", "kind.low + self", "negative sum", False),
+    Bug(
+        *("only the upper end squared", ROWS, EXTENT, "max(-low, high) ** 2", "high**2"),
+        *("sum of squares", False),
+    ),
+    Bug(
+        *("steps for squared steps", ROWS, EXTENT, "max(-low, high) ** 2", "max(-low, high)"),
+        *("replaced row, sum of squares", False),
+    ),
     # how much of one unit reaches a node
     Bug("count fixed though filtered", ROWS, REACH, ", fixed=False)", ")", "filtered row", False),
     Bug("row for a unit of several", ROWS, REACH, "rows if isinst", "1 if isinst", "count of rows"),
@@ -145,7 +165,7 @@ BUGS = [
     ),
     Bug(
         *("number of a unit's rows fixed", UNITS, CUT, "groups, each)\n"),
-        "groups, each, fixed=source_of(node).unit.neighbors == 'replace')\n",
+        "groups, each, fixed=sources(node)[0].unit.neighbors == 'replace')\n",
     ),
     # which rows of a unit stay
     Bug(
@@ -177,8 +197,65 @@ BUGS = [
         "[None if isinstance(node.child, Truncate) else node.max_rows,",
     ),
     Bug(
-        *("unit lost in a projection", TREES, lower._select, "picked.append(HIDDEN)"),
-        *("picked.append(f'1 AS {HIDDEN}')", "another rider", False),
+        *("unit lost in a projection", TREES, lower._select, "picked += _hidden(node)"),
+        *("picked += [f'1 AS {HIDDEN}']", "another rider", False),
+    ),
+    # the algebra
+    Bug("united rows", UNION, bound._united, "a.rows + b.rows", "a.rows", "united", False),
+    Bug(
+        *("united groups", UNION, bound._united, "a.groups + b.groups", "a.groups"),
+        *("united groups", False),
+    ),
+    Bug(
+        *("united in a group", UNION, bound._united, "a.rows_per_group + b.rows_per_group"),
+        *("a.rows_per_group", "united in one group", False),
+    ),
+    Bug(
+        *(
+            "range of the first table",
+            RARE,
+            kind.hull,
+            "high=max(a.high, b.high))\n    return a if",
+        ),
+        *("high=a.high)\n    return a if", "united ranges", False),
+    ),
+    Bug(
+        "join repeats no row",
+        JOIN,
+        bound._joined,
+        "below.rows * times",
+        "below.rows",
+        "joined",
+        False,
+    ),
+    Bug(
+        *("join repeats no row of a group", JOIN, bound._joined, "below.rows_per_group * times"),
+        *("below.rows_per_group", "joined in one group", False),
+    ),
+    Bug(
+        *("join drops no row", JOIN, bound._joined, 'node.how == "left" and times', "times"),
+        *("joined, replaced", False),
+    ),
+    Bug("keys listed once", JOIN, MULTIPLICITY, "max(counted", "min(counted", "joined", False),
+    Bug(
+        *("one row for all groups", PER_UNIT, REACH, "Reach(None if node.keys else 1,"),
+        *("Reach(1,", "summarized by tip", False),
+    ),
+    Bug(
+        *("sum of a unit not clamped", PER_UNIT, Summary.sql, "{kind.high}), {kind.low})"),
+        *("10**9), -10**9)", "sum of a rider", False),
+    ),
+    Bug(
+        *("count of a unit not clamped", PER_UNIT, Summary.sql, "count(*), {self.cap}"),
+        *("count(*), 10**9", "count of a rider", False),
+    ),
+    Bug(
+        *("known rows not clamped", PER_UNIT, Summary.sql, "count({x}), {self.cap}"),
+        *("count({x}), 10**9", "known rides of a rider", False),
+    ),
+    Bug(
+        *("mean of a unit off its range", PER_UNIT, Summary.sql, "{near} + ({kind.low})"),
+        *("{near}", "mean of a rider", False),
     ),
     # what one row adds
     Bug("range of a product", RANGES, arithmetic._multiply, "max(ends)", "ends[-1]"),

@@ -148,8 +148,8 @@ def test_replay_finds_a_truncation_that_looks_at_others(monkeypatch):
 
     plain = lower._truncated
 
-    def careless(node):
-        return plain(node).replace("PARTITION BY sfumato_unit ", "")
+    def careless(node, public):
+        return plain(node, public).replace("PARTITION BY sfumato_unit ", "")
 
     monkeypatch.setattr(lower, "_truncated", careless)
     unit = sf.Unit.by("id", max_rows=1)

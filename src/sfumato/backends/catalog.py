@@ -71,7 +71,7 @@ class Catalog:
                 f"Write them alike, or declare them as several tables."
             )
         columns = [PhysicalColumn(real, name(own), kind) for real, own, kind in schemas[0]]
-        return Physical(_parquet_sql(held.paths), tuple(columns))
+        return Physical(_parquet_sql(held.paths), tuple(columns), replaced="?")
 
     def _copied(self, source: Source, held: Frame) -> Physical:
         names = names_of(held.frame)
@@ -181,7 +181,8 @@ def _delimited(held: Delimited) -> Physical:
 
 
 def _parquet_sql(paths: Sequence[str]) -> str:
-    return _scan("read_parquet", paths, _PLAIN)
+    # A text that is not UTF-8 would make the reader fail: on one row, and for everybody.
+    return _scan("read_parquet", paths, {**_PLAIN, "utf8_validation": "'replace'"})
 
 
 def _scan(function: str, paths: Sequence[str], options: Mapping[str, str]) -> str:

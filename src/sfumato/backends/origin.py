@@ -127,7 +127,10 @@ def _located(given: str, table: str) -> Origin:
 
 def _files(given: str, table: str) -> tuple[str, ...]:
     """Return the files that a path or a pattern means, absolute and in order."""
-    path = Path(given).expanduser()
+    try:
+        path = Path(given).expanduser()
+    except RuntimeError:  # ~ of somebody who is not known here
+        path = Path(given)
     pattern = any(mark in given for mark in "*?[")
     found = [path] if path.exists() else []
     if pattern and not found:
@@ -174,6 +177,11 @@ def _first_line(path: str, delimiter: str, compressed: bool, table: str) -> tupl
         names = next(csv.reader(io.StringIO(start, newline=""), delimiter=delimiter), [])
     except (OSError, EOFError, zlib.error, csv.Error):
         pass  # raised below: what was read is not a header line
+    if any("\n" in name or "\r" in name for name in names):
+        raise InputError(
+            f"table {table!r}: the header line goes on over several lines: a quotation mark in it "
+            f"is never closed, and rows would be taken for names. Close it, or take it out."
+        )
     if not names:
         raise InputError(
             f"table {table!r}: {Path(path).name!r} has no header line that could be read. Its "

@@ -80,10 +80,12 @@ class Physical:
     Attributes:
         sql: what follows FROM.
         columns: all its columns, the order of the table.
+        replaced: what the engine writes into a text in place of bytes that are no letters.
     """
 
     sql: str
     columns: tuple[PhysicalColumn, ...]
+    replaced: str | None = None
 
     def column(self, name: str, table: str) -> PhysicalColumn:
         """Return the column that a declaration means.

@@ -22,6 +22,9 @@ Timestamp  the same, rounded down to the step
 Text       text; whole numbers without a fraction, other numbers as the engine writes them
 =========  =======================================================================================
 
+A unit is named by whatever it is, but for NULL, NaN, the empty text and, in a Parquet file, a text
+with a question mark: the engine writes one for bytes that are no letters.
+
 Text that is read as a number may have blanks around it and an exponent, no digit separators and no
 hexadecimal digits; a number too large for a double is infinite. Text that cannot be read is NULL,
 and so is NaN. A type that has no reading (a list as an Integer, a number as a Date) is refused.
@@ -29,6 +32,7 @@ and so is NaN. A type that has no reading (a list as an Integer, a number as a D
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -94,7 +98,7 @@ def select(source: Source, physical: Physical) -> str:
         prepared.append(f"{_unit(found)} AS {HIDDEN}")
         converted.append(HIDDEN)
         clamped.append(HIDDEN)
-        where = f" WHERE {_named(found)}"
+        where = f" WHERE {_named(found, physical.replaced)}"
     first = f"SELECT {', '.join(prepared)} FROM {physical.sql}"  # noqa: S608 - names and numbers
     second = f"SELECT {', '.join(converted)} FROM ({first}){where}"  # noqa: S608
     return f"SELECT {', '.join(clamped)} FROM ({second})"  # noqa: S608
@@ -291,8 +295,15 @@ def _unit(column: PhysicalColumn) -> str:
     return _text(column) if column.kind is Class.TEXT else column.sql
 
 
-def _named(column: PhysicalColumn) -> str:
+def _named(column: PhysicalColumn, replaced: str | None) -> str:
+    """Write the condition that a unit has a name.
+
+    Two units whose names were damaged may look the same, and would share their caps: what counts
+    of the one would then depend on the other. So a name that may be damaged names nobody.
+    """
     match column.kind:
+        case Class.TEXT if replaced is not None:
+            return f"{HIDDEN} <> '' AND NOT contains({HIDDEN}, '{replaced}')"
         case Class.FLOAT:
             return f"{HIDDEN} IS NOT NULL AND NOT isnan({HIDDEN})"
         case Class.TEXT:
@@ -303,7 +314,7 @@ def _named(column: PhysicalColumn) -> str:
 
 def _check(known: tuple[Class, ...], column: PhysicalColumn, table: str, what: str) -> None:
     if column.kind not in (*known, Class.NOTHING):
-        kind = column.type if len(column.type) <= 40 else column.type[:40] + "..."
+        kind = re.sub(r"\(.*\)", "", column.type, flags=re.DOTALL)[:40]  # an ENUM lists values
         raise ColumnError(
             f"column {column.name!r} of table {table!r} is held as {kind}, which cannot be read as "
             f"{what}. Declare it as what it is, or convert it in the source."

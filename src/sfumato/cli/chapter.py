@@ -37,6 +37,7 @@ session.ledger.verify()
 COMMANDS = """
 sfumato query town/town.toml --table people --group-by district --count --epsilon 0.1 --explain
 sfumato query town/town.toml --table people --group-by district --count --epsilon 0.1
+sfumato report town/town.toml --out town.html
 sfumato ledger show town/town.toml
 """
 

@@ -9,8 +9,13 @@ import click
 
 from sfumato import __version__
 from sfumato.cli.audit import audit
+from sfumato.cli.budget import budget
+from sfumato.cli.check import check
+from sfumato.cli.dummy import dummy
+from sfumato.cli.init import init
 from sfumato.cli.ledger import ledger
 from sfumato.cli.query import query
+from sfumato.cli.report import report
 from sfumato.core.errors import SfumatoError
 
 
@@ -69,5 +74,5 @@ def demo(out: Path, people: int, keep: Path | None) -> None:
     run(out, people, keep)
 
 
-for command in (query, ledger, audit):
+for command in (init, check, dummy, query, report, ledger, budget, audit):
     main.add_command(command)

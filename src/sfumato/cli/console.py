@@ -64,7 +64,7 @@ def narrate(story: Story, town: Town, answers: Answers, page: Path) -> None:
     _survey(teller, story)
     _town(teller, town, answers)
     teller.console.print()
-    where = Text("The page with charts: ").append(str(page), style="bold")
+    where = Text("The page with charts, and the town's report: ").append(str(page), style="bold")
     teller.console.print(where, soft_wrap=True)
 
 

@@ -72,18 +72,18 @@ def build(story: Story, town: Town, answers: Answers) -> Page:
     _cost(page, story)
     _coin(page, story)
     chapter.write(page, town, answers)
-    page.section("What an officer would ask about the people by district")
-    page.facts(
-        fact
-        for title, facts in answers.counts.card().sections
-        if title != "What was released"
-        for fact in facts
-    )
     page.section("Try it")
     page.text("In the laboratory, without a budget:").code(CODE)
     page.text("Behind the contract above; `sfumato demo --keep town` leaves its files in town/:")
     page.code(chapter.CODE)
     page.text("The same at the console:").code(chapter.COMMANDS)
+    page.section("What the town may publish")
+    page.text(
+        "From here on this page is a report as `sfumato report` writes it, for whoever has to "
+        "decide or to check: what was declared, asked, answered and spent, and what is promised. "
+        "There is no truth in it any more, only what is public."
+    )
+    page.append(answers.report)
     return page.footer(
         f"Made with sfumato {story.tuesday.version}, offline, from generated data. Run it again "
         f"and the people are the same; the noise is not."

@@ -34,7 +34,7 @@ def ledger() -> None:
 @ledger.command()
 @_CONTRACT
 def show(contract: Path) -> None:
-    """Show budget, what is spent and left, shares, open requests and the head."""
+    """Show budget, what is spent and left, shares, open requests and scopes, and the head."""
     from sfumato.cli.listing import aligned
 
     place = Place.of(contract)
@@ -45,13 +45,15 @@ def show(contract: Path) -> None:
             ("budget", repr(book.budget)),
             *_accounts(book),
             *(("pending", text) for text in _pending(book)),
+            *(("scope", text) for text in _scopes(book)),
             ("state", _CLOSED if book.closed else "open"),
             ("head", book.head),
         ]
         if place.contract is not None and place.contract.budget != book.budget:
             click.echo(
                 f"note: the contract declares {place.contract.budget!r}, and the ledger enforces "
-                f"{book.budget!r}. Questions are refused until both say the same.",
+                f"{book.budget!r}. Questions are refused until both say the same; `sfumato budget` "
+                f"changes what is enforced.",
                 err=True,
             )
     click.echo(aligned(facts, left=2))
@@ -123,6 +125,13 @@ def refresh(contract: Path, table: str, version: str) -> None:
     with closing(place.open()) as book:
         book.refresh(table, version)
         click.echo(f"{table} is at version {version}; head {book.head}")
+    declared = None if place.contract is None else place.contract.tables[table].version
+    if declared not in (None, version):
+        click.echo(
+            f"note: the contract declares version {declared!r}, and that is what questions are "
+            f"about. Write version = {json.dumps(version)} there.",
+            err=True,
+        )
 
 
 _CLOSED = "closed: a fault waits for the owner; open it with `sfumato ledger acknowledge`"
@@ -192,6 +201,13 @@ def _pending(book: Ledger) -> Iterator[str]:
     for request in waiting:
         who = f" by {request.analyst}" if request.analyst else ""
         yield f"request {request.request_id!r}{who}, {request.charge}, entry {request.entry}"
+
+
+def _scopes(book: Ledger) -> Iterator[str]:
+    """Say what is set aside; a scope whose process died stays among them."""
+    for scope, inside in book.scopes().items():
+        who = f" by {scope.analyst}" if scope.analyst else ""
+        yield f"{scope.budget!r} set aside{who}, {inside} spent inside, entry {scope.id}"
 
 
 def _entry(event: Event, entries: Mapping[int, Event]) -> dict[str, Any]:

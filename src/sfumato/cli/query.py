@@ -44,6 +44,10 @@ class Asked:
     count: bool
     sum: tuple[str, ...]
     mean: tuple[str, ...]
+    variance: tuple[str, ...]
+    std: tuple[str, ...]
+    histogram: str | None
+    bins: str | None
     epsilon: str | None
     delta: str
     rho: str | None
@@ -78,6 +82,17 @@ class Asked:
 @click.option(
     "--mean", multiple=True, metavar="[NAME=]EXPRESSION", help="Average it. May be repeated."
 )
+@click.option(
+    "--variance", multiple=True, metavar="[NAME=]EXPRESSION", help="Its variance. May be repeated."
+)
+@click.option(
+    "--std",
+    multiple=True,
+    metavar="[NAME=]EXPRESSION",
+    help="Its standard deviation. May be repeated.",
+)
+@click.option("--histogram", metavar="COLUMN", help="Count the rows in bins of it; see --bins.")
+@click.option("--bins", metavar="N|A,B,C", help="How many bins of equal width, or their edges.")
 @click.option("--epsilon", metavar="NUMBER", help="The price in ε.")
 @click.option("--delta", default="0", show_default=True, metavar="NUMBER", help="The δ beside it.")
 @click.option("--rho", metavar="NUMBER", help="The price in ρ, instead of --epsilon.")
@@ -133,9 +148,21 @@ def _check(asked: Asked) -> None:
         )
     if asked.out is not None and (asked.out.is_dir() or not asked.out.parent.is_dir()):
         raise _unwritable(asked.out)
-    if not (asked.count or asked.sum or asked.mean):
+    if (asked.histogram is None) != (asked.bins is None):
         raise InputError(
-            "there is nothing to ask for. Pass --count, --sum COLUMN or --mean COLUMN."
+            "a histogram needs a column and its bins: --histogram fare --bins 20, or --bins "
+            "0,10,50,200 with the edges."
+        )
+    numbers = asked.sum or asked.mean or asked.variance or asked.std
+    if asked.histogram is not None and numbers:
+        raise InputError(
+            "a histogram counts rows and nothing else. Ask for the other numbers by themselves, or "
+            "group by a column of bins: --group-by 'bin=floor(fare, 10)'."
+        )
+    if not (asked.count or numbers or asked.histogram):
+        raise InputError(
+            "there is nothing to ask for. Pass --count, --sum COLUMN, --mean COLUMN, --variance "
+            "COLUMN, --std COLUMN or --histogram COLUMN."
         )
 
 
@@ -159,13 +186,14 @@ def _check_contract(asked: Asked, contract: Contract) -> None:
 
 
 def _question(session: Session, asked: Asked, contract: Contract) -> Question:
-    from sfumato.session import count, mean, sum
+    from sfumato.session import count, mean, std, sum, variance
 
     table = session.table(asked.table or next(iter(contract.tables)))
     if asked.where:
         table = table.filter(*asked.where)
     outputs = {"n": count()} if asked.count else {}
-    for option, function in (("--sum", sum), ("--mean", mean)):
+    functions = {"--sum": sum, "--mean": mean, "--variance": variance, "--std": std}
+    for option, function in functions.items():
         for text in getattr(asked, option.removeprefix("--")):
             name, output = _output(option, text, function)
             if name in outputs:
@@ -183,8 +211,19 @@ def _question(session: Session, asked: Asked, contract: Contract) -> Question:
     if not groups:
         if asked.keys:
             raise KeysError("--keys lists the groups of a column. Pass --group-by COLUMN as well.")
+        if asked.histogram is not None:
+            return table.histogram(asked.histogram, _bins(asked))
         return table.agg(**outputs)
-    return table.group_by(*groups, keys=_keys(asked, table) or None).agg(**outputs)
+    grouped = table.group_by(*groups, keys=_keys(asked, table) or None)
+    if asked.histogram is not None:
+        return grouped.histogram(asked.histogram, _bins(asked))
+    return grouped.agg(**outputs)
+
+
+def _bins(asked: Asked) -> int | list[str]:
+    """Read --bins: how many, or the edges."""
+    edges = [edge.strip() for edge in (asked.bins or "").split(",")]
+    return int(edges[0]) if len(edges) == 1 and edges[0].isascii() and edges[0].isdigit() else edges
 
 
 def _output(option: str, given: str, function: Any) -> tuple[str, Output]:

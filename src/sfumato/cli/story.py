@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sfumato.core.loss import Loss
     from sfumato.core.sensitivity import Sensitivity
     from sfumato.release import Estimate, Release
+    from sfumato.release.page import Page
     from sfumato.session import Question
 
 EPSILON: Final = Fraction(1, 2)  # of each answer of the curator
@@ -115,6 +116,7 @@ class Answers:
         again: the first question, asked a second time.
         left: what was left of the budget at first, and after each release.
         verdict: what a replay of the ledger found.
+        report: what the town may publish: contract, answers, ledger and certificate.
     """
 
     price: str
@@ -126,6 +128,7 @@ class Answers:
     again: Release
     left: tuple[str, ...]
     verdict: str
+    report: Page
 
 
 def ask(contract: Path) -> Answers:
@@ -134,9 +137,11 @@ def ask(contract: Path) -> Answers:
     Args:
         contract: the owner's contract, whose ledger is new.
     """
-    from sfumato.session import connect, count, mean
+    from sfumato.session import Contract, connect, count, mean
+    from sfumato.session.report import Report
 
-    with connect(contract) as session:
+    declared = Contract.read(contract)
+    with connect(declared) as session:
         people, visits = session.table("people"), session.table("visits")
         left = [str(session.remaining)]
 
@@ -151,16 +156,24 @@ def ask(contract: Path) -> Answers:
         first = release(counts, EPSILON)
         income = release(by_district.agg(income=mean("income")), EPSILON)
         cost = release(visits.group_by("clinic").agg(cost=mean("cost")), USERS)
+        refusal = _refused(people.group_by("district", "sex").count(), USERS)
+        again = release(counts, EPSILON)
+        report = Report(
+            ledger=session.ledger,
+            tables={table.relation: table.version for table in declared.tables.values()},
+            releases=(first, income, cost),
+        )
         return Answers(
             price=str(accounting.charge(plan.cost)),
             reach=str(plan.expected[0]),
             counts=first,
             income=income,
             cost=cost,
-            refusal=_refused(people.group_by("district", "sex").count(), USERS),
-            again=release(counts, EPSILON),
+            refusal=refusal,
+            again=again,
             left=tuple(left),
             verdict=str(session.ledger.verify()).partition(";")[0],
+            report=report.page(),
         )
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.accounting.filter import spend
 from sfumato.accounting.sums import Limits
 from sfumato.core.budget import Budget
 from sfumato.core.codec import decode
-from sfumato.core.errors import BudgetExceeded
+from sfumato.core.errors import BudgetError, BudgetExceeded
+from sfumato.ledger.account import inside, moved
 from sfumato.ledger.connection import corrupt
-from sfumato.ledger.refusal import hidden, not_listed
+from sfumato.ledger.refusal import hidden, not_listed, other_scope, outside_scope
 
 if TYPE_CHECKING:
     from sfumato.accounting.sums import Charge, Sums
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def total_limits(header: LedgerHeader, journal: Journal) -> tuple[Budget, Limits]:
     """Return the total budget as it is now."""
-    event = journal.last_of_kind("raised", "")
+    event = journal.last(kind="raised", analyst="")
     return _raised(event) if event else (header.budget, header.limits)
 
 
@@ -33,7 +34,7 @@ def share_of(header: LedgerHeader, journal: Journal, analyst: str) -> Limits | N
         AnalystError: there are shares, and the analyst has none.
     """
     first = {name: limits for name, _, limits in header.analysts}
-    event = journal.last_of_kind("raised", analyst) if analyst else None
+    event = journal.last(kind="raised", analyst=analyst) if analyst else None
     if event is not None:
         return _raised(event)[1]
     if analyst in first:
@@ -51,8 +52,8 @@ def shares(header: LedgerHeader, journal: Journal) -> dict[str, Budget]:
 
 def admitted(
     header: LedgerHeader, journal: Journal, order: Order, share: Limits | None, *, new: bool
-) -> tuple[Tally, Tally]:
-    """Return the sums after a charge, of all and of the analyst, or refuse it.
+) -> tuple[tuple[Tally, ...], dict[str, Any]]:
+    """Return what is counted after a charge, with what its entry keeps of that, or refuse it.
 
     Args:
         header: the ledger's header.
@@ -63,32 +64,63 @@ def admitted(
 
     Raises:
         BudgetExceeded: it does not fit. An analyst is not told what others have left.
+        RequestError: the scope is not open, or the part's family was charged with another width.
     """
-    total, own = journal.tallies(order.analyst)
+    scope = order.scope
+    if scope is not None and scope.analyst != order.analyst:
+        raise other_scope()
+    after, columns = moved(journal, order.analyst, order.price, order.branch, scope, total=new)
+    if scope is not None and not scope.admits(after[3].sums(header.neighbors)):
+        left = scope.remaining(inside(journal, scope)[1])
+        raise outside_scope(order.price, left, scope, entry(journal))
+    check(header, journal, order.analyst, order.price, after, share, new=new)
+    return after, columns
+
+
+def check(
+    header: LedgerHeader,
+    journal: Journal,
+    analyst: str,
+    price: Charge,
+    after: tuple[Tally, ...],
+    share: Limits | None,
+    *,
+    new: bool = True,
+    what: str = "release",
+) -> None:
+    """Refuse a price after which the analyst's share, or the total, would count too much.
+
+    Raises:
+        BudgetExceeded: it does not fit. An analyst is not told what others have left.
+    """
+    total = total_limits(header, journal)[1] if new else None
+    for i, limits in ((1, share), (0, total)):
+        if limits is None or limits.admit(after[i].sums(header.neighbors)):
+            continue
+        if i == 0 and share is not None:
+            raise hidden(price, entry(journal), what)
+        spent = journal.tallies(analyst)[i].sums(header.neighbors)
+        raise _refusal(spent, price, limits, entry(journal), what)
+
+
+def entry(journal: Journal) -> int:
+    """Return the number of the last entry."""
     last = journal.last()
-    entry = last.seq if last else 0
-    if share is not None:
-        _spend(own.sums(header.neighbors), order.price, share, entry)
-    if new:
-        limits = total_limits(header, journal)[1]
-        try:
-            _spend(total.sums(header.neighbors), order.price, limits, entry)
-        except BudgetExceeded as problem:
-            raise (problem if share is None else hidden(order.price, entry)) from None
-        total = total.plus(order.price)
-    return total, own.plus(order.price)
+    return last.seq if last else 0
 
 
-def _spend(spent: Sums, price: Charge, limits: Limits, entry: int) -> None:
+def _refusal(spent: Sums, price: Charge, limits: Limits, last: int, what: str) -> BudgetError:
     try:
-        spend(spent, price, limits)
+        spend(spent, price, limits)  # a price counts for no more than itself: refused here too
     except BudgetExceeded as problem:
-        raise BudgetExceeded(
-            f"{problem.message} Nothing was charged (after ledger entry {entry}).",
+        return BudgetExceeded(
+            f"{problem.message.replace('this release', f'this {what}', 1)} Nothing was charged "
+            f"(after ledger entry {last}).",
             asked=problem.asked,
             left=problem.left,
             limit=problem.limit,
-        ) from None
+        )
+    return corrupt()
 
 
 def _raised(event: Event) -> tuple[Budget, Limits]:

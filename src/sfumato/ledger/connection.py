@@ -167,7 +167,7 @@ class Connection:
         )
 
     def _disconnect(self) -> None:
-        connection, self._sqlite = self._sqlite, None
+        connection, self._sqlite = getattr(self, "_sqlite", None), None  # None in half a copy
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()

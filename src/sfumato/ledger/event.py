@@ -13,9 +13,10 @@ from sfumato.core.codec import canonical, decode
 from sfumato.core.errors import CodecError, UnitError
 from sfumato.core.loss import Loss
 from sfumato.core.unit import Neighbors, Unit
+from sfumato.ledger.branch import Branch, Peaks
 from sfumato.ledger.tally import Tally
 
-FORMAT = 1
+FORMAT = 2  # 1 knew neither families of parts nor scopes
 
 # The state that a request is in after an event of this kind. Owners' events have none, and a fault
 # has one only if a request caused it.
@@ -38,7 +39,8 @@ BEFORE: dict[str, tuple[str | None, ...]] = {
     "abandoned": ("touched",),
     "fault": ("touched",),
 }
-OWNERS = ("raised", "refreshed", "acknowledged")
+OWNERS = ("raised", "refreshed", "acknowledged", "declared")
+SCOPES = ("opened", "freed")
 
 
 @canonical
@@ -92,8 +94,8 @@ class Event:
         seq: its number; the first is 1.
         prev_hash: the hash of the entry before it, or of the header.
         hash: SHA-256 of everything else in the entry.
-        kind: reserved, touched, settled, given, abandoned, returned, fault, or what an owner did:
-            raised, refreshed, acknowledged.
+        kind: reserved, touched, settled, given, abandoned, returned, fault; opened and freed, for
+            scopes; or what an owner did: raised, refreshed, acknowledged, declared.
         state: the state in which it leaves its request; None where there is none.
         analyst: who asked; empty if nobody is named.
         request: the id of the request.
@@ -101,12 +103,16 @@ class Event:
         version: the public label of its version.
         plan: the digest of the plan.
         loss_bytes: the loss, canonically encoded.
-        charge_bytes: what was added to, or taken back from, the sums.
+        charge_bytes: what was added to, or taken back from, the sums; of a scope, its envelope.
         part: the part of the data that is asked, canonically encoded.
+        family: the family of that part.
+        scope: the entry of the open scope in which it is charged, given back or ended.
         body: the hash of what the request asks for and at which price.
         ref: the entry that it follows up: the reservation, or the answer that was given.
-        detail: what an owner changed, canonically encoded.
-        sums: running sums after it, canonically encoded: of all, and of its analyst.
+        detail: what an owner changed or declared, the budget of a scope; canonically encoded.
+        sums: running sums after it, canonically encoded: of all, and of its analyst; in a scope
+            also those of the charges inside, as they enter the one and the other.
+        peaks_bytes: if it moves a part's charge, what each of these holds of the part's family.
         answer_hash: SHA-256 of the stored answer.
         time: microseconds since 1970, UTC, by the clock of the machine; nothing rests on it.
     """
@@ -124,10 +130,13 @@ class Event:
     loss_bytes: bytes | None = None
     charge_bytes: bytes | None = None
     part: bytes | None = None
+    family: str | None = None
+    scope: int | None = None
     body: bytes | None = None
     ref: int | None = None
     detail: bytes | None = None
     sums: bytes = b""
+    peaks_bytes: bytes | None = None
     answer_hash: bytes | None = None
     time: int = 0
 
@@ -142,9 +151,24 @@ class Event:
         return None if self.charge_bytes is None else _expect(Charge, decode(self.charge_bytes))
 
     @property
-    def tallies(self) -> tuple[Tally, Tally]:
-        """The running sums after it: of all analysts, and of its own."""
+    def tallies(self) -> tuple[Tally, ...]:
+        """The running sums after it: of all analysts, of its own; of both inside its scope."""
         return _tallies(self.sums)
+
+    @property
+    def branch(self) -> Branch | None:
+        """The part of the data that is asked."""
+        return None if self.part is None else _expect(Branch, decode(self.part))
+
+    @property
+    def peaks(self) -> tuple[Peaks, ...]:
+        """What each account of `tallies` holds of the part's family; empty if it moves none."""
+        return () if self.peaks_bytes is None else _peaks(self.peaks_bytes)
+
+    @property
+    def declaration(self) -> Any:
+        """What was declared about a dataset."""
+        return decode(self.detail or b"") if self.kind == "declared" else None
 
     @property
     def moment(self) -> datetime:
@@ -154,7 +178,8 @@ class Event:
     def __repr__(self) -> str:
         """Show what happened, shortly."""
         who = f" by {self.analyst!r}" if self.analyst else ""
-        what = f" {self.request!r}" if self.request else ""
+        about = self.request or self.dataset
+        what = f" {about!r}" if about else ""
         return f"<entry {self.seq}: {self.kind}{what}{who}>"
 
 
@@ -162,9 +187,13 @@ COLUMNS = tuple(field.name for field in fields(Event))
 
 
 @lru_cache(maxsize=64)  # most entries leave the sums of the one before as they are
-def _tallies(sums: bytes) -> tuple[Tally, Tally]:
-    total, own = decode(sums)
-    return _expect(Tally, total), _expect(Tally, own)
+def _tallies(sums: bytes) -> tuple[Tally, ...]:
+    return tuple(_expect(Tally, tally) for tally in decode(sums))
+
+
+@lru_cache(maxsize=64)
+def _peaks(held: bytes) -> tuple[Peaks, ...]:
+    return tuple(_expect(Peaks, peaks) for peaks in decode(held))
 
 
 def _expect(kind: type[Any], value: Any) -> Any:

@@ -9,9 +9,11 @@ from typing import Any
 
 from sfumato.core.codec import decode, encode
 from sfumato.core.errors import CodecError, LedgerCorrupt, LedgerError
+from sfumato.ledger.branch import Branch, Peaks
 from sfumato.ledger.chain import link, linked, start
 from sfumato.ledger.connection import corrupt, exists
 from sfumato.ledger.event import COLUMNS, FORMAT, Event, LedgerHeader
+from sfumato.ledger.refusal import other_width
 from sfumato.ledger.tally import Tally
 
 _APPLICATION = 0x5346554D  # "SFUM", which `file` shows
@@ -26,14 +28,21 @@ SCHEMA = (
     # The answer comes last, so that its pages are not read when it is not asked for.
     "CREATE TABLE events (seq INTEGER PRIMARY KEY, prev_hash BLOB NOT NULL, hash BLOB NOT NULL,"
     " kind TEXT NOT NULL, state TEXT, analyst TEXT NOT NULL, request TEXT, dataset TEXT,"
-    " version TEXT, plan TEXT, loss_bytes BLOB, charge_bytes BLOB, part BLOB, body BLOB,"
-    " ref INTEGER, detail BLOB, sums BLOB NOT NULL, answer_hash BLOB, time INTEGER NOT NULL,"
-    " answer BLOB)",
+    " version TEXT, plan TEXT, loss_bytes BLOB, charge_bytes BLOB, part BLOB, family TEXT,"
+    " scope INTEGER, body BLOB, ref INTEGER, detail BLOB, sums BLOB NOT NULL, peaks_bytes BLOB,"
+    " answer_hash BLOB, time INTEGER NOT NULL, answer BLOB)",
     "CREATE INDEX events_of_analyst ON events (analyst)",
     "CREATE INDEX events_of_request ON events (analyst, request)",
     "CREATE INDEX events_of_kind ON events (kind, analyst)",
     "CREATE INDEX events_of_dataset ON events (dataset, version) WHERE dataset IS NOT NULL",
     "CREATE INDEX events_with_answer ON events (body, analyst) WHERE state = 'settled'",
+    "CREATE INDEX events_of_scope ON events (scope) WHERE scope IS NOT NULL",
+    *(
+        f"CREATE INDEX peaks_of_{'_'.join(columns)} ON events ({', '.join(columns)})"
+        " WHERE peaks_bytes IS NOT NULL"
+        for part in ("family", "part")
+        for columns in ((part,), (part, "analyst"), (part, "scope"))
+    ),
     "CREATE TRIGGER header_no_insert BEFORE INSERT ON header WHEN (SELECT count(*) FROM header) > 0"
     " BEGIN SELECT RAISE(ABORT, 'written once'); END",
     "CREATE TRIGGER header_no_update BEFORE UPDATE ON header"
@@ -79,7 +88,7 @@ class Journal:
         """Return the header, and the hash from which the chain starts.
 
         Raises:
-            LedgerError: the file is of a newer format.
+            LedgerError: the file is of a newer format, or of one from before the first release.
             LedgerCorrupt: the file is not a ledger.
         """
         if self._one("PRAGMA application_id") != (_APPLICATION,):
@@ -89,6 +98,12 @@ class Journal:
             raise LedgerError(
                 "this ledger was written by a newer version of sfumato, whose entries this one "
                 "would misread. Install that version or a later one; the file is unchanged."
+            )
+        if 0 < written < FORMAT:
+            raise LedgerError(
+                "this ledger was written before charges of parts and scopes were counted, in a "
+                "format that this version does not read. Use the version that wrote it, or begin "
+                "a new ledger with a budget reduced by what this one has spent."
             )
         row = self._one("SELECT content FROM header")
         try:
@@ -103,19 +118,41 @@ class Journal:
         """Return an entry by its number."""
         return self._event("WHERE seq = ?", seq)
 
-    def last(self) -> Event | None:
-        """Return the last entry."""
-        return self._event("ORDER BY seq DESC LIMIT 1")
+    def last(self, **columns: object) -> Event | None:
+        """Return the last entry, or the last that has these values."""
+        where = "".join(f" AND {name} = ?" for name in columns)
+        return self._event(f"WHERE 1{where} ORDER BY seq DESC LIMIT 1", *columns.values())
 
-    def last_of_request(self, analyst: str, request: str) -> Event | None:
-        """Return where a request stands."""
-        tail = "WHERE analyst = ? AND request = ? ORDER BY seq DESC LIMIT 1"
-        return self._event(tail, analyst, request)
+    def peaks(self, branch: Branch, **columns: object) -> tuple[Peaks, ...]:
+        """Return what accounts hold of a part and its family, by the last entries with values.
 
-    def last_of_kind(self, kind: str, analyst: str) -> Event | None:
-        """Return the last entry of a kind."""
-        tail = "WHERE kind = ? AND analyst = ? ORDER BY seq DESC LIMIT 1"
-        return self._event(tail, kind, analyst)
+        The largest of the family are those of its last entry, the part's sums those of its own.
+
+        Raises:
+            RequestError: the family was charged with another width.
+        """
+        where = "".join(f" AND {name} = ?" for name in columns)
+        found = []
+        for name, value in (("family", branch.family), ("part", encode(branch))):
+            tail = f"WHERE peaks_bytes IS NOT NULL AND {name} = ?{where} ORDER BY seq DESC LIMIT 1"
+            event = self._event(tail, value, *columns.values())
+            if event and event.branch and event.branch.width != branch.width:
+                raise other_width()
+            found.append(event.peaks if event else (Peaks(),) * 4)
+        return tuple(
+            Peaks(mine.part, family.largest)
+            for family, mine in zip(found[0], found[1], strict=False)
+        )
+
+    def parts(self, branch: Branch, **columns: object) -> list[tuple[Peaks, ...]]:
+        """Return what accounts hold of every other part of a family."""
+        where = "".join(f" AND {name} = ?" for name in columns)
+        newest = (
+            "SELECT max(seq) FROM events WHERE peaks_bytes IS NOT NULL AND family = ?"  # noqa: S608
+            f" AND part != ?{where} GROUP BY part"
+        )
+        values = (branch.family, encode(branch), *columns.values())
+        return [event.peaks for event in self._events(f"WHERE seq IN ({newest})", *values)]
 
     def answered(self, body: bytes, analyst: str | None = None) -> Event | None:
         """Return the first entry that answered this question, or that did so for one analyst."""
@@ -143,7 +180,7 @@ class Journal:
         """Say whether a fault waits for the owner."""
         row = self._one("SELECT max(seq) FROM events WHERE kind = 'fault'")
         fault = row[0] if row else None
-        seen = self.last_of_kind("acknowledged", "")
+        seen = self.last(kind="acknowledged", analyst="")
         return fault is not None and (seen is None or seen.seq < fault)
 
     def raised_shares(self) -> list[Event]:
@@ -156,11 +193,17 @@ class Journal:
             self._event("WHERE dataset = ? AND version = ? LIMIT 1", dataset, version) is not None
         )
 
-    def last_refresh(self, dataset: str) -> Event | None:
-        """Return the last entry that gave a dataset a new version."""
+    def about(self, kind: str, dataset: str) -> list[Event]:
+        """Return the entries of a kind about a dataset: refreshed or declared."""
         # The plus keeps SQLite from walking through everything that was asked of the dataset.
-        tail = "WHERE kind = 'refreshed' AND +dataset = ? ORDER BY seq DESC LIMIT 1"
-        return self._event(tail, dataset)
+        return self._events("WHERE kind = ? AND +dataset = ? ORDER BY seq", kind, dataset)
+
+    def open_scopes(self) -> list[Event]:
+        """Return the entries that opened a scope which is still open."""
+        return self._events(
+            "WHERE kind = 'opened' AND NOT EXISTS (SELECT 1 FROM events AS other"
+            " WHERE other.scope = events.seq AND other.kind = 'freed') ORDER BY seq"
+        )
 
     def tallies(self, analyst: str) -> tuple[Tally, Tally]:
         """Return the running sums of all and of one analyst.
@@ -168,8 +211,7 @@ class Journal:
         Raises:
             LedgerCorrupt: they cannot be read.
         """
-        last = self.last()
-        own = self._event("WHERE analyst = ? ORDER BY seq DESC LIMIT 1", analyst)
+        last, own = self.last(), self.last(analyst=analyst)
         return (last.tallies[0] if last else Tally(), own.tallies[1] if own else Tally())
 
     def pending(self) -> list[Event]:
@@ -187,8 +229,7 @@ class Journal:
     def append(
         self,
         kind: str,
-        total: Tally,
-        own: Tally,
+        tallies: tuple[Tally, ...],
         answer: bytes | None = None,
         **columns: Any,
     ) -> Event:
@@ -200,7 +241,7 @@ class Journal:
                 prev_hash=last.hash if last else self.header()[1],
                 hash=b"",
                 kind=kind,
-                sums=encode((total, own)),
+                sums=encode(tallies),
                 answer_hash=None if answer is None else hashlib.sha256(answer).digest(),
                 time=time.time_ns() // 1000,
                 **columns,
@@ -236,6 +277,8 @@ class Journal:
 def holds(event: Event) -> bool:
     """Say whether an entry is what it was when it was written, and can be read."""
     try:
-        return link(event) == event.hash and len(event.tallies) == 2
+        if link(event) != event.hash or len(event.tallies) not in (2, 4):
+            return False
+        return event.peaks_bytes is None or len(event.peaks) == len(event.tallies)
     except (CodecError, TypeError, ValueError, AttributeError):
         return False

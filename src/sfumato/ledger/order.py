@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any
 
 from sfumato.accounting.filter import charge as price_of
 from sfumato.accounting.sums import Charge
@@ -12,7 +11,9 @@ from sfumato.core.codec import encode
 from sfumato.core.errors import InputError, LossError, NeighborsError
 from sfumato.core.loss import Loss
 from sfumato.core.unit import Neighbors
+from sfumato.ledger.branch import Branch
 from sfumato.ledger.chain import write_head
+from sfumato.ledger.scope import Scope
 
 _LONGEST = 1000
 
@@ -29,20 +30,31 @@ class Order:
     loss: bytes
     price: Charge
     charge: bytes
-    part: bytes | None
+    branch: Branch | None
+    scope: Scope | None
 
     @classmethod
     def of(
-        cls, names: dict[str, str | None], loss: Loss, charge: Charge | None, part: Any
+        cls,
+        names: dict[str, str | None],
+        loss: Loss,
+        charge: Charge | None,
+        part: Branch | None,
+        scope: Scope | None = None,
     ) -> Order:
-        """Check names, price and part.
+        """Check names, price, part and scope.
 
         Raises:
-            InputError: a name that is empty, too long, or no text.
+            InputError: a name that is empty, too long, or no text; no branch, or no scope.
             LossError: an unknown loss, or a charge below it.
             NeighborsError: loss and charge hold under different relations.
         """
         price = checked_price(loss, charge)
+        if not (isinstance(part, Branch | None) and isinstance(scope, Scope | None)):
+            raise InputError(
+                "a part is a Branch of its family, and a scope is what open_scope returned: the "
+                "ledger counts by them. Pass those, or leave part= and scope= out."
+            )
         analyst = names.pop("analyst")
         return cls(
             analyst="" if analyst is None else checked_name("analyst", analyst),
@@ -50,8 +62,14 @@ class Order:
             loss=encode(loss),
             price=price,
             charge=encode(price),
-            part=None if part is None else encode(part),
+            branch=part,
+            scope=scope,
         )
+
+    @property
+    def part(self) -> bytes | None:
+        """The part of the data, as an entry keeps it."""
+        return None if self.branch is None else encode(self.branch)
 
     @property
     def body(self) -> bytes:

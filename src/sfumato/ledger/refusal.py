@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from sfumato.core.errors import AnalystError, BudgetExceeded, DataClosed, RequestError
 
 if TYPE_CHECKING:
-    from sfumato.accounting.sums import Charge
+    from sfumato.accounting.sums import Charge, Remaining
+    from sfumato.ledger.scope import Scope
 
 
 def abandoned() -> RequestError:
@@ -50,6 +51,34 @@ def used_version() -> RequestError:
     )
 
 
+def other_width() -> RequestError:
+    """Return the error for a family of parts whose width has changed."""
+    return RequestError(
+        "this family of parts was charged before as one of another width, with which its sums mean "
+        "something else. Let the family's digest cover all that fixes its parts, also the caps."
+    )
+
+
+def other_scope() -> RequestError:
+    """Return the error for a scope that cannot be used."""
+    return RequestError(
+        "this scope was closed, belongs to another analyst, or is of another ledger, so that "
+        "nothing is set aside in it. Open a new one, or ask without a scope."
+    )
+
+
+def outside_scope(price: Charge, left: Remaining, scope: Scope, entry: int) -> BudgetExceeded:
+    """Return the refusal of a charge that the scope's envelope does not cover."""
+    return BudgetExceeded(
+        f"this release costs {price}; of the scope's {scope.budget!r} there remains {left}, and "
+        f"what is asked inside must keep within it. Nothing was charged (after ledger entry "
+        f"{entry}). Ask for less, or close the scope and ask without it.",
+        asked=price,
+        left=left,
+        limit=scope.budget,
+    )
+
+
 def not_listed() -> AnalystError:
     """Return the error for an analyst without a share."""
     return AnalystError(
@@ -66,10 +95,10 @@ def closed() -> DataClosed:
     )
 
 
-def hidden(price: Charge, entry: int) -> BudgetExceeded:
+def hidden(price: Charge, entry: int, what: str) -> BudgetExceeded:
     """Return the refusal of the total, which does not tell an analyst what others spent."""
     return BudgetExceeded(
-        f"this release fits your own share, but not what all analysts together have left. Nothing "
+        f"this {what} fits your own share, but not what all analysts together have left. Nothing "
         f"was charged (after ledger entry {entry}). Ask for less, or let the owner raise the "
         f"budget.",
         asked=price,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ledger.account import moved, opened
 from sfumato.ledger.admission import admitted, share_of
 from sfumato.ledger.connection import corrupt
 from sfumato.ledger.event import BEFORE, STATES
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from sfumato.ledger.event import Event, LedgerHeader
     from sfumato.ledger.journal import Journal
     from sfumato.ledger.order import Order, Reservation
+    from sfumato.ledger.scope import Scope
+    from sfumato.ledger.tally import Tally
 
 
 def asked(header: LedgerHeader, journal: Journal, order: Order) -> tuple[Event, bytes | None]:
@@ -26,7 +29,7 @@ def asked(header: LedgerHeader, journal: Journal, order: Order) -> tuple[Event, 
         DataClosed: a fault waits for the owner.
     """
     share = share_of(header, journal, order.analyst)
-    known = journal.last_of_request(order.analyst, order.request)
+    known = journal.last(analyst=order.analyst, request=order.request)
     if known is not None and known.body != order.body:
         raise other_body()
     if known is not None and known.state != "returned":
@@ -35,8 +38,8 @@ def asked(header: LedgerHeader, journal: Journal, order: Order) -> tuple[Event, 
         raise closed()
     if (earlier := journal.answered(order.body)) is not None:
         return _given(header, journal, order, earlier, share)
-    total, own = admitted(header, journal, order, share, new=True)
-    return journal.append("reserved", total, own, **_columns(order, "reserved")), None
+    tallies, held = admitted(header, journal, order, share, new=True)
+    return journal.append("reserved", tallies, **_columns(order, "reserved") | held), None
 
 
 def step(
@@ -47,7 +50,7 @@ def step(
     Raises:
         RequestError: it is not in the state before, or the reservation is not the one it stands on.
     """
-    known = journal.last_of_request(reservation.analyst, reservation.request_id)
+    known = journal.last(analyst=reservation.analyst, request=reservation.request_id)
     first = journal.entry(reservation.entry)
     if (
         known is None
@@ -57,14 +60,15 @@ def step(
         or reservation.entry not in (known.seq, known.ref)
     ):
         raise wrong_state()
-    total, own = journal.tallies(known.analyst)
     back = first.charge if kind == "returned" else None
+    tallies: tuple[Tally, ...] = journal.tallies(known.analyst)
+    held: dict[str, Any] = {}
     if back is not None:
-        total, own = total.minus(back), own.minus(back)
+        scope = _still_open(journal, first)
+        tallies, held = moved(journal, known.analyst, back, first.branch, scope, back=True)
     journal.append(
         kind,
-        total,
-        own,
+        tallies,
         answer,
         state=STATES[kind],
         analyst=known.analyst,
@@ -72,7 +76,16 @@ def step(
         body=known.body,
         ref=first.seq,
         charge_bytes=first.charge_bytes if back is not None else None,
+        **held,
     )
+
+
+def _still_open(journal: Journal, first: Event) -> Scope | None:
+    """Return the scope of a reservation, to which it is given back; None if there is none now."""
+    last = None if first.scope is None else journal.last(scope=first.scope)
+    if last is None or last.kind == "freed":
+        return None
+    return opened(journal.entry(first.scope or 0))
 
 
 def _again(journal: Journal, known: Event) -> tuple[Event, bytes | None]:
@@ -95,11 +108,12 @@ def _given(
     """Give a stored answer away: free for who has it, else at the cost of their share."""
     columns = _columns(order, "given") | {"ref": earlier.seq}
     if journal.answered(order.body, order.analyst) is not None:
-        total, own = journal.tallies(order.analyst)
+        tallies: tuple[Tally, ...] = journal.tallies(order.analyst)
         columns["charge_bytes"] = None
     else:
-        total, own = admitted(header, journal, order, share, new=False)
-    return journal.append("given", total, own, **columns), journal.answer(earlier)
+        tallies, held = admitted(header, journal, order, share, new=False)
+        columns |= held
+    return journal.append("given", tallies, **columns), journal.answer(earlier)
 
 
 def _columns(order: Order, kind: str) -> dict[str, Any]:
@@ -113,5 +127,6 @@ def _columns(order: Order, kind: str) -> dict[str, Any]:
         "loss_bytes": order.loss,
         "charge_bytes": order.charge,
         "part": order.part,
+        "family": None if order.branch is None else order.branch.family,
         "body": order.body,
     }

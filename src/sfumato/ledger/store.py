@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.accounting.sums import Charge, Limits
 from sfumato.core.budget import Budget
 from sfumato.core.codec import encode
-from sfumato.core.errors import BudgetExceeded, InputError, UnitError
+from sfumato.core.errors import InputError, UnitError
+from sfumato.ledger.account import ever_inside
+from sfumato.ledger.admission import check, share_of
 from sfumato.ledger.chain import read_head
 from sfumato.ledger.connection import Connection, missing
 from sfumato.ledger.event import FORMAT, LedgerHeader
 from sfumato.ledger.journal import Journal
 from sfumato.ledger.order import Order, Reservation, check_relation, checked_name
-from sfumato.ledger.refusal import closed, used_version, wrong_state
+from sfumato.ledger.refusal import closed, wrong_state
 from sfumato.ledger.request import asked, step
-from sfumato.ledger.view import View
+from sfumato.ledger.scope import Scope, envelope
+from sfumato.ledger.steward import Steward
+from sfumato.ledger.tally import Tally
 from sfumato.noise.rng import system
 
 if TYPE_CHECKING:
@@ -25,12 +29,13 @@ if TYPE_CHECKING:
 
     from sfumato.core.loss import Loss
     from sfumato.core.unit import Unit
+    from sfumato.ledger.branch import Branch
 
 _TIMEOUT = 30.0
 _KEY_WORDS = 4  # 256 bits
 
 
-class Ledger(View):
+class Ledger(Steward):
     """The record of every charge against one population's budget.
 
     Make one with `create`, use one with `open`. All threads and processes of a machine may use one
@@ -139,7 +144,7 @@ class Ledger(View):
                 "with new data, a new budget and a new ledger."
             )
 
-    def reserve(
+    def reserve(  # noqa: PLR0913 (what an entry is made of)
         self,
         request_id: str,
         analyst: str | None,
@@ -148,7 +153,9 @@ class Ledger(View):
         plan_digest: str,
         loss: Loss,
         charge: Charge | None = None,
-        part: Any = None,
+        part: Branch | None = None,
+        *,
+        scope: Scope | None = None,
     ) -> Reservation:
         """Charge for a release, before anything is read; or find that it was paid for before.
 
@@ -164,17 +171,21 @@ class Ledger(View):
             plan_digest: a digest of everything that determines the law of the answer.
             loss: what the release will give away.
             charge: its price, if a δ was chosen for it; else it is computed.
-            part: the part of the data, as a canonical value; recorded. Charges of parts add up.
+            part: the part of the data, if the question is about one of a family of parts: of those
+                only the largest few charges count.
+            scope: the open scope whose envelope pays for it.
 
         Raises:
-            BudgetExceeded: it does not fit the total, or the analyst's share.
+            BudgetExceeded: it does not fit the scope, the analyst's share, or the total.
             AnalystError: there are shares, and the analyst has none.
-            RequestError: the id was used for another question, is under way, or was abandoned.
+            RequestError: the id was used for another question, is under way, or was abandoned; the
+                scope is not open; or the part's family was charged with another width.
             DataClosed: a fault waits for the owner.
             LedgerError: the ledger cannot be written; nothing was charged.
         """
         names = {"request": request_id, "analyst": analyst, "dataset": dataset}
-        order = Order.of(names | {"version": version, "plan": plan_digest}, loss, charge, part)
+        names |= {"version": version, "plan": plan_digest}
+        order = Order.of(names, loss, charge, part, scope)
         check_relation(order.price, self._header.neighbors)
         with self._journal() as journal:
             event, answer = asked(self._header, journal, order)
@@ -208,7 +219,7 @@ class Ledger(View):
                 "what release.to_json() returns, encoded."
             )
         with self._journal() as journal:
-            known = journal.last_of_request(reservation.analyst, reservation.request_id)
+            known = journal.last(analyst=reservation.analyst, request=reservation.request_id)
             if known is not None and known.kind == "settled" and known.ref == reservation.entry:
                 if journal.answer(known) != answer:
                     raise wrong_state()
@@ -233,6 +244,51 @@ class Ledger(View):
         with self._journal() as journal:
             step(journal, reservation, "returned")
 
+    def open_scope(self, budget: Budget, analyst: str | None = None) -> Scope:
+        """Set budget aside for what will be asked inside, before it is known what that is.
+
+        The envelope is charged like a release. Charges inside enter the sums as themselves, and as
+        much less is held for the scope, so that they are paid for already. A scope that is never
+        closed, because its process died, stays reserved. Scopes do not nest.
+
+        Args:
+            budget: the limit for what is asked inside. With a `delta` it counts Σε alone, and is
+                admitted by Σε alone; a pure one and one in `rho` count as such releases do.
+            analyst: who will ask; None if the ledger has no shares.
+
+        Raises:
+            BudgetExceeded: the envelope does not fit the total, or the analyst's share.
+            AnalystError: there are shares, and the analyst has none.
+            DataClosed: a fault waits for the owner.
+        """
+        price = envelope(budget, self._header.neighbors)
+        name = "" if analyst is None else checked_name("analyst", analyst)
+        with self._journal() as journal:
+            share = share_of(self._header, journal, name)
+            if journal.closed():
+                raise closed()
+            total, own = (tally.plus(price) for tally in journal.tallies(name))
+            check(self._header, journal, name, price, (total, own), share, what="scope")
+            columns = {"detail": encode(budget), "charge_bytes": encode(price)}
+            event = journal.append("opened", (total, own), analyst=name, **columns)
+        return Scope(event.seq, event.hash, name, budget, price)
+
+    def close_scope(self, scope: Scope) -> None:
+        """Free what is left of a scope's envelope; to close it twice is harmless.
+
+        Raises:
+            RequestError: it is of another ledger.
+        """
+        with self._journal() as journal:
+            spent = ever_inside(journal, scope)
+            if spent is None:
+                return
+            tallies = tuple(
+                tally.moved(scope.held(charged), Tally())
+                for tally, charged in zip(journal.tallies(scope.analyst), spent, strict=True)
+            )
+            journal.append("freed", tallies + spent, analyst=scope.analyst, scope=scope.id)
+
     def fault(self, reservation: Reservation | None = None) -> None:
         """Record a failure after data was touched, and close the data to everybody.
 
@@ -246,46 +302,7 @@ class Ledger(View):
             if reservation is not None:
                 step(journal, reservation, "fault")
             else:
-                journal.append("fault", *journal.tallies(""))
-
-    def acknowledge(self) -> None:
-        """Open the data again: the owner has seen what failed. Without a fault, nothing happens."""
-        with self._journal() as journal:
-            if journal.closed():
-                journal.append("acknowledged", *journal.tallies(""))
-
-    def refresh(self, dataset: str, version: str) -> None:
-        """Record that a dataset has a new version. Nothing returns to the budget.
-
-        Raises:
-            RequestError: the label was used before; its stored answers are about other data.
-        """
-        dataset, version = checked_name("dataset", dataset), checked_name("version", version)
-        with self._journal() as journal:
-            if journal.has_version(dataset, version):
-                raise used_version()
-            tallies = journal.tallies("")
-            journal.append("refreshed", *tallies, dataset=dataset, version=version)
-
-    def raise_budget(self, budget: Budget, analyst: str | None = None) -> None:
-        """Replace the budget, or one analyst's share; an analyst who has none is given one.
-
-        Raises:
-            BudgetExceeded: more than that has been spent.
-        """
-        limits = Limits.of(budget)
-        name = "" if analyst is None else checked_name("analyst", analyst)
-        with self._journal() as journal:
-            total, own = journal.tallies(name)
-            spent = (own if name else total).sums(self._header.neighbors)
-            if not limits.admit(spent):
-                raise BudgetExceeded(
-                    "a budget cannot be set below what has been spent, because answers cannot be "
-                    "taken back. Choose a larger one.",
-                    limit=budget,
-                )
-            detail = encode((budget, limits))
-            journal.append("raised", total, own, analyst=name, detail=detail)
+                journal.append("fault", journal.tallies(""))
 
 
 def _meaning(unit: Unit) -> tuple[object, ...]:

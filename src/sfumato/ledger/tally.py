@@ -57,6 +57,25 @@ class Tally:
         """
         return self._moved(charge, -1)
 
+    def moved(self, old: Tally, new: Tally) -> Tally:
+        """Return the sums after something that counted as `old` has come to count as `new`.
+
+        Raises:
+            RangeError: the old is not in the sums.
+        """
+        return Tally(
+            self.epsilon - old.epsilon + new.epsilon,
+            self.rho - old.rho + new.rho,
+            self.delta - old.delta + new.delta,
+            self.without_epsilon - old.without_epsilon + new.without_epsilon,
+            self.without_rho - old.without_rho + new.without_rho,
+        )
+
+    @property
+    def figures(self) -> tuple[int, int, int]:
+        """Σε, Σρ and Σδ over the charges that have them."""
+        return self.epsilon, self.rho, self.delta
+
     def sums(self, neighbors: Neighbors) -> Sums:
         """Return the sums as the filter reads them."""
         return Sums(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.accounting.filter import remaining
 from sfumato.core.errors import LedgerCorrupt
+from sfumato.ledger.account import inside, opened
 from sfumato.ledger.admission import share_of, shares, total_limits
 from sfumato.ledger.chain import write_head
 from sfumato.ledger.connection import corrupt
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sfumato.core.unit import Unit
     from sfumato.ledger.connection import Connection
     from sfumato.ledger.event import Event
+    from sfumato.ledger.scope import Scope
 
 
 class View:
@@ -43,7 +45,7 @@ class View:
         self._seen = (0, origin)
 
     def remaining(self, analyst: str | None = None) -> Remaining:
-        """Return what is left: of one analyst's share, or of the total.
+        """Return what is left: of one analyst's share, or of the total; less what scopes hold.
 
         Raises:
             AnalystError: there are shares, and the analyst has none.
@@ -56,7 +58,7 @@ class View:
             return remaining((own if share else total).sums(self._header.neighbors), limits)
 
     def spent(self, analyst: str | None = None) -> Sums:
-        """Return what was charged: to one analyst, or to all together."""
+        """Return what counts as spent, of one analyst or of all: charges, and what scopes hold."""
         name = "" if analyst is None else checked_name("analyst", analyst)
         with self._journal(write=False) as journal:
             total, own = journal.tallies(name)
@@ -66,6 +68,13 @@ class View:
         """Return every entry, the first one first. Answers are not part of it."""
         with self._journal(write=False) as journal:
             return journal.history()
+
+    def answers(self) -> list[tuple[Event, bytes]]:
+        """Return every stored answer with the entry that reserved it, the first one first."""
+        with self._journal(write=False) as journal:
+            events = journal.history()
+            done = [event for event in events if event.kind == "settled"]
+            return [(events[(event.ref or 0) - 1], journal.answer(event)) for event in done]
 
     def pending(self) -> list[Reservation]:
         """Return what is reserved or touched and not over: in use right now, or left by a crash.
@@ -85,8 +94,32 @@ class View:
     def version(self, dataset: str) -> str | None:
         """Return the version that a dataset was last refreshed to; None if it never was."""
         with self._journal(write=False) as journal:
-            event = journal.last_refresh(checked_name("dataset", dataset))
-            return event.version if event else None
+            events = journal.about("refreshed", checked_name("dataset", dataset))
+            return events[-1].version if events else None
+
+    def declarations(self, dataset: str) -> list[Event]:
+        """Return what was declared about a dataset, the first one first.
+
+        Each has its `declaration`, and the `moment` at which it was written.
+        """
+        with self._journal(write=False) as journal:
+            return journal.about("declared", checked_name("dataset", dataset))
+
+    def scopes(self) -> dict[Scope, Sums]:
+        """Return the open scopes, and what was charged inside each: in use, or left by a crash."""
+        with self._journal(write=False) as journal:
+            found = filter(None, map(opened, journal.open_scopes()))
+            neighbors = self._header.neighbors
+            return {scope: inside(journal, scope)[1].sums(neighbors) for scope in found}
+
+    def scope_remaining(self, scope: Scope) -> Remaining:
+        """Return what may still be asked inside an open scope.
+
+        Raises:
+            RequestError: it is closed, or of another ledger.
+        """
+        with self._journal(write=False) as journal:
+            return scope.remaining(inside(journal, scope)[1])
 
     def verify(self, head: str | None = None) -> Verification:
         """Replay all entries and say what is wrong; see `sfumato.ledger.verify`."""

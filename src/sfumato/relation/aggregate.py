@@ -13,7 +13,7 @@ from sfumato.relation.expr import typed
 from sfumato.relation.keys import Keys
 from sfumato.relation.kind import Number
 from sfumato.relation.lower import lowered
-from sfumato.relation.node import Node, scope, source_of
+from sfumato.relation.node import Node, scope, unit_of
 from sfumato.relation.quantity import Known, Quantity, Rows, Total
 from sfumato.relation.query import Shape
 
@@ -44,9 +44,9 @@ class Aggregate:
             columns.get(n) != k for n, k in zip(self.keys.columns, self.keys.kinds, strict=True)
         ):
             raise ExpressionError("the groups are of other columns than the relation has.")
-        if isinstance(self.quantity, Known | Total):
+        if not isinstance(self.quantity, Rows):
             found = typed(self.quantity.expr, columns)
-            if isinstance(self.quantity, Total) and not isinstance(found.kind, Number):
+            if not isinstance(self.quantity, Known) and not isinstance(found.kind, Number):
                 raise ExpressionError(
                     f"only numbers can be summed, and this is {found.what}. Count it, or turn a "
                     f"truth value into a number with integer(...)."
@@ -62,12 +62,15 @@ class Aggregate:
     @property
     def extent(self) -> tuple[int, int]:
         """The least and the largest that one row can add to a cell."""
-        if not isinstance(self.quantity, Total):
+        if isinstance(self.quantity, Rows | Known):
             return 1, 1
         kind = typed(self.quantity.expr, scope(self.node)).kind
         if not isinstance(kind, Number):  # refused when made
             raise ExpressionError("only numbers can be summed.")
-        return kind.low - self.quantity.center, kind.high - self.quantity.center
+        low, high = kind.low - self.quantity.center, kind.high - self.quantity.center
+        if isinstance(self.quantity, Total):
+            return low, high
+        return max(low, -high, 0) ** 2, max(-low, high) ** 2  # 0 if the center is within the range
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
         """Compute how far one unit can move the answer.
@@ -78,7 +81,7 @@ class Aggregate:
         Raises:
             UnitError: the plan was made for another unit, or nothing bounds what one unit has.
         """
-        if source_of(self.node).unit != unit:
+        if unit_of(self.node) != unit:
             raise UnitError("this question was planned for another unit. Plan it again.")
         here = reach(self.node)
         rows, groups, each = here.by(self.keys.columns)

@@ -6,17 +6,34 @@ The privacy of every answer rests on these few rules and on those of `aggregate`
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sfumato.core.errors import UnitError
 from sfumato.relation.expr import Expr, Name, names
 from sfumato.relation.keys import Keys
-from sfumato.relation.node import Filter, Node, Project, Truncate, narrowed, scope, source_of
+from sfumato.relation.node import (
+    Distinct,
+    Filter,
+    Join,
+    Node,
+    PerUnit,
+    Project,
+    Truncate,
+    Union,
+    carries,
+    narrowed,
+    scope,
+    sources,
+)
 from sfumato.relation.source import Source
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How much of one unit can be in a relation; None where nothing bounds it.
+    """How much of a relation one unit can change; None where nothing bounds it.
+
+    Between neighbors at most so many rows vanish, and under a relation that replaces at most as
+    many appear. All others are the same rows.
 
     Attributes:
         rows: how many rows.
@@ -54,10 +71,9 @@ class Reach:
 
 
 def reach(node: Node) -> Reach:
-    """Bound how much of one unit is in a relation.
+    """Bound how much of a relation one unit can change.
 
-    Guarantee: the rows that one unit has at this node are at most that many, and the rows of all
-        other units do not depend on them.
+    Guarantee: between neighbors the bags of rows at this node differ by no more than that.
     Theorem:   docs/theory/sensitivity.md
     Exactness: whole numbers
     """
@@ -66,8 +82,9 @@ def reach(node: Node) -> Reach:
             rows = node.unit.max_rows if node.unit.column is None else None
             fixed = node.unit.column is None and node.unit.neighbors == "replace"
             return Reach(rows if isinstance(rows, int) else None, fixed=fixed)
-        case Filter():
-            # Row by row: some of the unit's rows go, none appears, none changes its group.
+        case Filter() | Distinct():
+            # Some of the unit's rows go, by a condition on the row or hidden by an equal one; none
+            # appears, none changes its group.
             return replace(reach(node.child), fixed=False)
         case Project():
             below = reach(node.child)
@@ -78,16 +95,80 @@ def reach(node: Node) -> Reach:
             return below
         case Truncate():
             return _truncated(node, reach(node.child))
+        case Union():
+            return _united(reach(node.first), reach(node.second))
+        case Join():
+            return _joined(node, reach(node.child))
+        case PerUnit():
+            # Each row is made of the rows of one unit; without keys there is one.
+            return Reach(None if node.keys else 1, node.keys, None if node.keys else 1, 1)
+
+
+def _united(a: Reach, b: Reach) -> Reach:
+    rows = None if a.rows is None or b.rows is None else a.rows + b.rows
+    if a.keys is None or b.keys is None or set(a.keys) != set(b.keys):
+        return Reach(rows)
+    groups = None if a.groups is None or b.groups is None else a.groups + b.groups
+    each = None
+    if a.rows_per_group is not None and b.rows_per_group is not None:
+        each = a.rows_per_group + b.rows_per_group
+    return Reach(rows, a.keys, groups, each)
+
+
+def _joined(node: Join, below: Reach) -> Reach:
+    """Every row becomes at most as many as its key has in the public table, in the same group."""
+    times = node.table.multiplicity
+    return Reach(
+        None if below.rows is None else below.rows * times,
+        below.keys,
+        below.groups,
+        None if below.rows_per_group is None else below.rows_per_group * times,
+        fixed=below.fixed and node.how == "left" and times == 1,
+    )
 
 
 def _truncated(node: Truncate, below: Reach) -> Reach:
     rows = _least(below.rows, node.max_rows)
-    groups, each = node.max_groups, node.max_rows_per_group
+    same = below.keys is not None and set(below.keys) == set(node.keys)
+    groups = _least(node.max_groups, below.groups if same else None)
+    each = _least(node.max_rows_per_group, below.rows_per_group if same else None)
     if groups is not None and each is not None:
         rows = _least(rows, groups * each)
     if not node.keys:
         rows = _least(rows, each)
     return Reach(rows, node.keys, groups, each)
+
+
+def caps(node: Node) -> tuple[int | None, int | None, int | None]:
+    """Return what the owner lets count of one unit: rows, groups, rows per group.
+
+    Of several tables, what they let count together.
+
+    Raises:
+        UnitError: a cap is to be bought, which needs another step first.
+    """
+    units = [source.unit for source in sources(node)]
+    if any("auto" in (unit.max_rows, unit.max_groups) for unit in units):
+        raise UnitError(
+            "this unit's caps are 'auto', to be bought, and this version cannot buy them. Declare "
+            "max_rows= as a number: how many rows of one unit may count."
+        )
+    rows: list[Any] = [unit.max_rows for unit in units]
+    groups: list[Any] = [unit.max_groups for unit in units]
+    each: list[Any] = [unit.max_rows_per_group for unit in units]
+    if any(cap is not None for cap in rows):  # a unit without that cap has the other two
+        rows = [r if r is not None else g * e for r, g, e in zip(rows, groups, each, strict=True)]
+    return _total(rows), _total(groups), _total(each)
+
+
+def most_rows(node: Node) -> int:
+    """Return how many rows of one unit may count in all."""
+    rows, groups, each = caps(node)
+    return rows if rows is not None else (groups or 0) * (each or 0)
+
+
+def _total(bounds: list[Any]) -> int | None:
+    return None if None in bounds else sum(bounds)
 
 
 def _least(*bounds: int | None) -> int | None:
@@ -109,21 +190,22 @@ def bounded(node: Node, keys: Keys, values: tuple[Expr, ...]) -> Node:
     """
     condition = keys.condition()
     inside = node if condition is None else Filter(node, condition)
-    unit = source_of(node).unit
-    if unit.column is None:
-        return inside
-    if "auto" in (unit.max_rows, unit.max_groups):
-        raise UnitError(
-            "this unit's caps are 'auto', to be bought, and this version cannot buy them. Declare "
-            "max_rows= as a number: how many rows of one unit may count."
-        )
     used = {*keys.columns, *(name for expr in values for name in names(expr))}
     visible = scope(node)
     columns = tuple(name for name in visible if name in used) or tuple(visible)[:1]
-    return Truncate(
-        narrowed(inside, columns),
-        keys.columns,
-        unit.max_rows_per_group,
-        unit.max_groups if isinstance(unit.max_groups, int) else None,
-        unit.max_rows if isinstance(unit.max_rows, int) else None,
-    )
+    return truncated(inside, keys.columns, columns)
+
+
+def truncated(node: Node, keys: tuple[str, ...], columns: tuple[str, ...] | None = None) -> Node:
+    """Leave out what the owner's caps do not let count, in groups by these columns.
+
+    Args:
+        node: the relation.
+        keys: the columns that make a group.
+        columns: what is needed of the relation; all of it, if not given.
+    """
+    if not carries(node) or reach(node).rows == 1:
+        return node  # nobody can tell units apart any more, or there is nothing to leave out
+    rows, groups, each = caps(node)
+    needed = node if columns is None else narrowed(node, columns)
+    return Truncate(needed, keys, each, groups, rows)

@@ -179,7 +179,7 @@ def _codes(name: str, kind: Kind, given: Any) -> tuple[Code, ...] | None:
     for v, held in zip(values, found, strict=True):
         if held is None:
             raise KeysError(
-                f"{v!r} is not a value that the column {name!r} can have, by its declaration. "
+                f"{v!r:.80} is not a value that the column {name!r} can have, by its declaration. "
                 f"Remove it from keys=, or mend the declaration."
             )
     if not values or len(set(found)) != len(found):

@@ -167,6 +167,18 @@ def value(kind: Kind, held: Code) -> Value:
             return held
 
 
+def hull(a: Kind, b: Kind) -> Kind | None:
+    """Return the kind of what may be of either; None if they do not mean the same."""
+    if isinstance(a, Instant) and isinstance(b, Instant):
+        wider = replace(a, high=max(a.high, b.high))
+        return wider if replace(b, high=wider.high) == wider else None
+    if (isinstance(a, Number) and isinstance(b, Number) and a.step == b.step) or (
+        isinstance(a, Day) and isinstance(b, Day)
+    ):
+        return replace(a, low=min(a.low, b.low), high=max(a.high, b.high))
+    return a if a == b else None
+
+
 def domain(kind: Kind) -> range | None:
     """Return all codes of a kind where they can be listed; None for text."""
     match kind:

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sfumato.core.errors import InputError
 from sfumato.relation.expr import Name, quoted, typed
-from sfumato.relation.kind import Kind, Truth
-from sfumato.relation.node import Filter, Node, Project, Truncate, scope, source_of
+from sfumato.relation.kind import Kind, Truth, Words
+from sfumato.relation.node import (
+    Distinct,
+    Filter,
+    Join,
+    Node,
+    PerUnit,
+    Project,
+    Truncate,
+    Union,
+    carries,
+    scope,
+    sources,
+    walk,
+)
 from sfumato.relation.operand import wide
-from sfumato.relation.quantity import Known, Quantity, Rows, Total
+from sfumato.relation.public import PublicTable
+from sfumato.relation.quantity import Known, Quantity, Rows, Squares, Total
 from sfumato.relation.source import HIDDEN, Source
 
 if TYPE_CHECKING:
     from sfumato.relation.aggregate import Aggregate
+
+Public: TypeAlias = tuple[PublicTable, ...]
 
 LARGEST = 2**63 - 1
 DIALECTS = ("duckdb",)
@@ -38,7 +54,7 @@ def lowered(queries: Sequence[Aggregate], dialect: str) -> str:
         for i, (name, kind) in enumerate(zip(keys.columns, keys.kinds, strict=True))
     ]
     columns = [f"{_measured(q.quantity, node)} AS m{i}" for i, q in enumerate(queries)]
-    lines = [f"SELECT {', '.join([*picked, *columns])}", f"FROM {_from(node)}"]
+    lines = [f"SELECT {', '.join([*picked, *columns])}", f"FROM {_from(node, _public(node))}"]
     if keys.columns:
         lines.append(f"GROUP BY {', '.join(quoted(name) for name in keys.columns)}")
     return "\n".join(lines)
@@ -48,13 +64,23 @@ def _code(sql: str, kind: Kind) -> str:
     return f"CAST({sql} AS BIGINT)" if isinstance(kind, Truth) else sql
 
 
+def parameters(node: Node, key: str) -> dict[str, object]:
+    """Return what the SQL of a relation takes: the key of truncation, and public columns."""
+    found: dict[str, object] = {"key": key} if uses_key(node) else {}
+    for i, table in enumerate(_public(node)):
+        for j, (_, _, codes) in enumerate((*table.keys, *table.columns)):
+            found[f"p{i}_{j}"] = list(codes)
+    return found
+
+
+def _public(node: Node) -> Public:
+    """Return the public tables of a relation; their place among them is their name in the SQL."""
+    return tuple(dict.fromkeys(each.table for each in walk(node) if isinstance(each, Join)))
+
+
 def uses_key(node: Node) -> bool:
     """Say whether the SQL of a relation takes the parameter ``$key``."""
-    while not isinstance(node, Source):
-        if isinstance(node, Truncate):
-            return True
-        node = node.child
-    return False
+    return any(isinstance(each, Truncate) for each in walk(node))
 
 
 def _measured(quantity: Quantity, node: Node) -> str:
@@ -63,27 +89,29 @@ def _measured(quantity: Quantity, node: Node) -> str:
             return "count(*)"
         case Known():
             return f"count({typed(quantity.expr, scope(node)).sql})"
-        case Total():
-            summed = typed(quantity.expr, scope(node)).sql
+        case Total() | Squares():
+            summed = wide(typed(quantity.expr, scope(node)))
             if quantity.center:
                 summed = f"{summed} - ({quantity.center})"
+            if isinstance(quantity, Squares):
+                summed = f"({summed}) * ({summed})"
             # The engine sums 128-bit integers; the total saturates, which is 1-Lipschitz.
             total = f"least(coalesce(sum({summed}), 0), {LARGEST})"
             return f"CAST(greatest({total}, -{LARGEST}) AS BIGINT)"
 
 
-def _from(node: Node) -> str:
+def _from(node: Node, public: Public) -> str:
     if isinstance(node, Source):
         return quoted(node.name)
-    return "(\n" + _indented(_select(node)) + "\n)"
+    return "(\n" + _indented(_select(node, public)) + "\n)"
 
 
-def _select(node: Node) -> str:
+def _select(node: Node, public: Public) -> str:
     match node:
         case Source():
             return f"SELECT * FROM {quoted(node.name)}"
         case Filter():
-            return _filtered(node)
+            return _filtered(node, public)
         case Project():
             inner = scope(node.child)
             picked = [
@@ -92,23 +120,68 @@ def _select(node: Node) -> str:
                 else f"{wide(typed(expr, inner))} AS {quoted(name)}"
                 for name, expr in node.columns
             ]
-            if source_of(node).unit.column is not None:
-                picked.append(HIDDEN)
-            return f"SELECT {', '.join(picked)}\nFROM {_from(node.child)}"
+            picked += _hidden(node)
+            return f"SELECT {', '.join(picked)}\nFROM {_from(node.child, public)}"
         case Truncate():
-            return _truncated(node)
+            return _truncated(node, public)
+        case Distinct():
+            picked = [*map(quoted, scope(node)), *_hidden(node)]
+            return f"SELECT DISTINCT {', '.join(picked)}\nFROM {_from(node.child, public)}"
+        case Union():
+            return "\nUNION ALL\n".join(_half(node, half, public) for half in (0, 1))
+        case Join():
+            return _joined(node, public)
+        case PerUnit():
+            inner, keys = scope(node.child), [quoted(key) for key in node.keys]
+            made = [f"{summary.sql(inner)} AS {quoted(name)}" for name, summary in node.summaries]
+            mine = ", ".join([*keys, HIDDEN])
+            table = _from(node.child, public)
+            return f"SELECT {', '.join([*made, mine])}\nFROM {table}\nGROUP BY {mine}"
 
 
-def _filtered(node: Filter) -> str:
+def _hidden(node: Node) -> list[str]:
+    return [HIDDEN] if carries(node) else []
+
+
+def _half(node: Union, half: int, public: Public) -> str:
+    child = (node.first, node.second)[half]
+    picked = [quoted(name) for name in scope(node.first)]
+    if carries(child):
+        # In two tables the unit may have two types; as text it is the same.
+        several = len(sources(node)) > 1
+        picked.append(f"CAST({HIDDEN} AS VARCHAR) AS {HIDDEN}" if several else HIDDEN)
+    return f"SELECT {', '.join(picked)} FROM {_from(child, public)}"
+
+
+def _joined(node: Join, public: Public) -> str:
+    table, place = node.table, public.index(node.table)
+    read = []
+    for i, (_, kind, _) in enumerate((*table.keys, *table.columns)):
+        held = {Truth: "BOOLEAN", Words: "VARCHAR"}.get(type(kind), "BIGINT")
+        read.append(f"unnest(CAST($p{place}_{i} AS {held}[])) AS c{i}")
+    added = [
+        f"public.c{len(table.keys) + i} AS {quoted(name)}"
+        for i, (name, _, _) in enumerate(table.columns)
+    ]
+    met = " AND ".join(
+        f"private.{quoted(k)} = public.c{i}" for i, (k, _, _) in enumerate(table.keys)
+    )
+    return (
+        f"SELECT {', '.join(['private.*', *added])}\nFROM {_from(node.child, public)} AS private\n"
+        f"{node.how.upper()} JOIN (SELECT {', '.join(read)}) AS public ON {met}"
+    )
+
+
+def _filtered(node: Filter, public: Public) -> str:
     conditions, child = [], node.child
     conditions.append(typed(node.condition, scope(child)).sql)
     while isinstance(child, Filter):
         conditions.append(typed(child.condition, scope(child.child)).sql)
         child = child.child
-    return f"SELECT * FROM {_from(child)}\nWHERE {' AND '.join(reversed(conditions))}"
+    return f"SELECT * FROM {_from(child, public)}\nWHERE {' AND '.join(reversed(conditions))}"
 
 
-def _truncated(node: Truncate) -> str:
+def _truncated(node: Truncate, public: Public) -> str:
     """Number the rows of each unit in a keyed order, and keep the first."""
     columns = [quoted(name) for name in scope(node)]
     keys = [quoted(name) for name in node.keys]
@@ -126,7 +199,7 @@ def _truncated(node: Truncate) -> str:
     most = min((cap for cap in caps if cap is not None), default=None)
     if most is not None:
         windows.append(("row_number()", HIDDEN, order, most))
-    table = _from(node.child)
+    table = _from(node.child, public)
     text = f"SELECT * FROM {table}"
     for number, mine, by, cap in windows:
         window = f"{number} OVER (PARTITION BY {mine} ORDER BY {by})"

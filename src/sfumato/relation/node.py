@@ -5,14 +5,18 @@ A tree of nodes is checked as it is built, so a tree that exists can be lowered 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from sfumato.core.codec import canonical
 from sfumato.core.errors import ExpressionError, UnitError
+from sfumato.core.unit import Unit
 from sfumato.relation.expr import Expr, Name, Scope, check_text, known, names, typed
-from sfumato.relation.kind import Truth, kind_of
+from sfumato.relation.kind import Truth, hull, kind_of
+from sfumato.relation.public import PublicTable
 from sfumato.relation.source import HIDDEN, Source, folded
+from sfumato.relation.summary import Summary
 
 
 @canonical
@@ -46,22 +50,8 @@ class Project:
         """Check names and expressions."""
         if not self.columns:
             raise ExpressionError("a table needs a column. Select at least one.")
-        unit = source_of(self.child).unit.column
-        hidden = {folded(HIDDEN), folded(unit or HIDDEN)}
-        taken: set[str] = set()
+        check_names([name for name, _ in self.columns], self.child)
         for name, expr in self.columns:
-            if isinstance(name, str) and folded(name) in hidden:
-                raise UnitError(
-                    f"the column {name!r} names the unit: it cannot be selected or redefined, "
-                    f"because the guarantee is about it. It travels along by itself."
-                )
-            if not isinstance(name, str) or not name or "\0" in name or folded(name) in taken:
-                raise ExpressionError(
-                    f"{name!r} cannot name a column here: it is empty, or another column has the "
-                    f"name, perhaps in other case. Choose another name."
-                )
-            taken.add(folded(name))
-            check_text(name)
             refuse_unit(expr, self.child)
             if typed(expr, scope(self.child)).kind is None:
                 raise ExpressionError(f"column {name!r} is always NULL. Give it a value.")
@@ -96,21 +86,194 @@ class Truncate:
         columns = scope(self.child)
         for key in self.keys:
             known(key, columns)
-        if source_of(self.child).unit.column is None:
+        need_unit(self.child, "truncated")
+
+
+@canonical
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """Keep one of equal rows: of each unit, or of all together.
+
+    Of each unit, the unit travels along. Of all together, nobody can say any more whose a row is:
+    the unit is dropped, what it may change must have been bounded below, and nothing above can be
+    done unit by unit.
+    """
+
+    child: Node
+    within_unit: bool
+
+    def __post_init__(self) -> None:
+        """Check that there is a unit, where it matters."""
+        if self.within_unit:
+            need_unit(self.child, "made distinct")
+
+
+@canonical
+@dataclass(frozen=True, slots=True)
+class Union:
+    """Put the rows of two relations with the same columns below one another."""
+
+    first: Node
+    second: Node
+
+    def __post_init__(self) -> None:
+        """Check that the two belong together."""
+        a, b = unit_of(self.first), unit_of(self.second)
+        if a.neighbors is not b.neighbors or (a.column is None) != (b.column is None):
             raise UnitError(
-                "only a unit that a column names can be truncated: of other rows nobody knows "
-                "whose they are. Declare Unit.by('customer_id', max_rows=20)."
+                "only tables that protect the same unit under the same neighbor relation can be "
+                "united. Declare both with one unit."
             )
+        if carries(self.first) != carries(self.second):
+            raise UnitError(
+                "of one of the two tables nobody can say any more whose a row is, after distinct. "
+                "Unite first, and make the rows distinct afterwards."
+            )
+        tables = {source.name: source for source in sources(self.first)}
+        if any(tables.get(s.name, s) != s for s in sources(self.second)):
+            raise UnitError("the two tables have the same name and different declarations.")
+        left, right = scope(self.first), scope(self.second)
+        if set(left) != set(right):
+            odd = ", ".join(sorted(set(left) ^ set(right)))
+            raise ExpressionError(
+                f"tables are united column by column, and only one of the two has: {odd}. Select "
+                f"the same columns in both."
+            )
+        for name in left:
+            if hull(left[name], right[name]) is None:
+                raise ExpressionError(
+                    f"column {name!r} does not mean the same in both tables: another type, another "
+                    f"step or another list of values. Bring it to one form with with_columns."
+                )
 
 
-Node: TypeAlias = Source | Filter | Project | Truncate
+@canonical
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Add the columns of a public table to the rows that have its key.
+
+    A row is repeated for each public row with its key. Without one it is dropped (inner) or kept
+    with the new columns NULL (left).
+    """
+
+    child: Node
+    table: PublicTable
+    how: Literal["inner", "left"]
+
+    def __post_init__(self) -> None:
+        """Check keys and names."""
+        columns = scope(self.child)
+        for name, kind, _ in self.table.keys:
+            refuse_unit(Name(name), self.child)
+            if known(name, columns) != kind:
+                raise ExpressionError(f"the public table was read for another column {name!r}.")
+        if self.how not in ("inner", "left"):
+            raise ExpressionError(
+                "a join with a public table is 'inner' or 'left', the private rows on the left: "
+                "others would show which public rows nobody has. Pass how='left'."
+            )
+        check_names([*columns, *(name for name, _, _ in self.table.columns)], self.child)
 
 
-def source_of(node: Node) -> Source:
-    """Return the table at the bottom."""
-    while not isinstance(node, Source):
-        node = node.child
-    return node
+@canonical
+@dataclass(frozen=True, slots=True)
+class PerUnit:
+    """Make one row of all rows of a unit; of each unit and group, if there are key columns.
+
+    Every summary has a range that is known beforehand, and is clamped into it. So no unit has to be
+    truncated first: however many rows it has, it ends as one.
+
+    Attributes:
+        child: the rows.
+        keys: the columns that make a group.
+        summaries: what is computed of the rows, by name.
+    """
+
+    child: Node
+    keys: tuple[str, ...]
+    summaries: tuple[tuple[str, Summary], ...]
+
+    def __post_init__(self) -> None:
+        """Check keys, names and what is summarized."""
+        columns = scope(self.child)
+        for key in self.keys:
+            refuse_unit(Name(key), self.child)
+            known(key, columns)
+        need_unit(self.child, "summarized")
+        check_names([*self.keys, *(name for name, _ in self.summaries)], self.child)
+        for _, summary in self.summaries:
+            if summary.expr is not None:
+                refuse_unit(summary.expr, self.child)
+            summary.kind(columns)
+
+
+Node: TypeAlias = Source | Filter | Project | Truncate | Distinct | Union | Join | PerUnit
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return what a relation is made of."""
+    match node:
+        case Source():
+            return ()
+        case Union():
+            return node.first, node.second
+        case _:
+            return (node.child,)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Iterate over a relation and all below it, from the top."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def size(node: Node) -> int:
+    """Count the nodes of a tree, without walking twice through what occurs twice."""
+    known_sizes: dict[int, int] = {}
+
+    def count(here: Node) -> int:
+        if id(here) not in known_sizes:
+            known_sizes[id(here)] = 1 + sum(count(child) for child in children(here))
+        return known_sizes[id(here)]
+
+    return count(node)
+
+
+def sources(node: Node) -> tuple[Source, ...]:
+    """Return the private tables below a relation, each once."""
+    return tuple(dict.fromkeys(n for n in walk(node) if isinstance(n, Source)))
+
+
+def unit_of(node: Node) -> Unit:
+    """Return the unit that a plan protects; of several tables, that of the first."""
+    return sources(node)[0].unit
+
+
+def carries(node: Node) -> bool:
+    """Say whether the rows of a relation still carry their unit."""
+    match node:
+        case Source():
+            return node.unit.column is not None
+        case Distinct(within_unit=False):
+            return False
+        case _:
+            return carries(children(node)[0])
+
+
+def need_unit(node: Node, what: str) -> None:
+    """Refuse to do something unit by unit where nobody can say whose a row is."""
+    if carries(node):
+        return
+    if unit_of(node).column is None:
+        raise UnitError(
+            f"only a unit that a column names can be {what}: of other rows nobody knows whose they "
+            f"are. Declare Unit.by('customer_id', max_rows=20)."
+        )
+    raise UnitError(
+        f"after distinct nobody can say whose a row is, so nothing can be {what} unit by unit. Do "
+        f"that first, or use distinct(within_unit=True), which keeps the unit."
+    )
 
 
 def scope(node: Node) -> Scope:
@@ -122,8 +285,18 @@ def scope(node: Node) -> Scope:
             inner = scope(node.child)
             kinds = {name: typed(expr, inner).kind for name, expr in node.columns}
             return {name: kind for name, kind in kinds.items() if kind is not None}
-        case Filter() | Truncate():
+        case Filter() | Truncate() | Distinct():
             return scope(node.child)
+        case Union():
+            right = scope(node.second)
+            hulls = {name: hull(kind, right[name]) for name, kind in scope(node.first).items()}
+            return {name: kind for name, kind in hulls.items() if kind is not None}
+        case Join():
+            return {**scope(node.child), **{name: kind for name, kind, _ in node.table.columns}}
+        case PerUnit():
+            inner = scope(node.child)
+            made = {name: summary.kind(inner) for name, summary in node.summaries}
+            return {**{key: inner[key] for key in node.keys}, **made}
 
 
 def narrowed(node: Node, columns: tuple[str, ...]) -> Node:
@@ -133,19 +306,34 @@ def narrowed(node: Node, columns: tuple[str, ...]) -> Node:
     return Project(node, tuple((name, Name(name)) for name in columns))
 
 
-def path(node: Node) -> list[Node]:
-    """Return the nodes from the source up."""
-    found: list[Node] = [node]
-    while not isinstance(node, Source):
-        node = node.child
-        found.append(node)
-    return found[::-1]
+def check_names(names_: list[str], child: Node) -> None:
+    """Refuse names that a relation above `child` cannot have.
+
+    Raises:
+        UnitError: the name of the unit.
+        ExpressionError: an empty name, or one that another column has.
+    """
+    hidden = {folded(HIDDEN), *(folded(s.unit.column) for s in sources(child) if s.unit.column)}
+    taken: set[str] = set()
+    for name in names_:
+        if isinstance(name, str) and folded(name) in hidden:
+            raise UnitError(
+                f"the column {name!r} names the unit: it cannot be selected or redefined, "
+                f"because the guarantee is about it. It travels along by itself."
+            )
+        if not isinstance(name, str) or not name or "\0" in name or folded(name) in taken:
+            raise ExpressionError(
+                f"{name!r} cannot name a column here: it is empty, or another column has the "
+                f"name, perhaps in other case. Choose another name."
+            )
+        taken.add(folded(name))
+        check_text(name)
 
 
 def refuse_unit(expr: Expr, child: Node) -> None:
     """Refuse an expression that uses the column that names the unit."""
-    unit = source_of(child).unit.column
-    if unit is not None and unit in set(names(expr)) and unit not in scope(child):
+    units = {source.unit.column for source in sources(child)} & set(names(expr))
+    for unit in units - set(scope(child)):
         raise UnitError(
             f"the column {unit!r} names the unit, and nothing may be computed from it or filtered "
             f"by it: a question about one unit is what the guarantee forbids. Leave it out."

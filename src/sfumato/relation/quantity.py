@@ -1,4 +1,4 @@
-"""What can be asked of each cell: numbers of rows, and sums."""
+"""What can be asked of each cell: numbers of rows, sums, and sums of squares."""
 
 from __future__ import annotations
 
@@ -32,4 +32,13 @@ class Total:
     center: int = 0
 
 
-Quantity: TypeAlias = Rows | Known | Total
+@canonical
+@dataclass(frozen=True, slots=True)
+class Squares:
+    """The sum of squares of a number less `center`, in squared steps, where it is not NULL."""
+
+    expr: Expr
+    center: int = 0
+
+
+Quantity: TypeAlias = Rows | Known | Total | Squares

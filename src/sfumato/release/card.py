@@ -1,100 +1,130 @@
-"""The card of a release: what a data-protection officer asks, in plain words.
+"""The certificate of a release: what a data-protection officer asks, for people and for programs.
 
 Every sentence is static or says what the release says; there is no data in it beyond the noisy
-values that the release itself publishes. Numbers such as ε are computed above this layer and may be
-handed in.
+values that the release itself publishes. What only a ledger knows (table, version, charge, what all
+answers cost together) is handed in as a `Record` by whoever holds one.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from math import exp
 from textwrap import fill
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sfumato.core.number import show_above
+from sfumato.core.loss import Loss
 from sfumato.core.unit import Neighbors, Unit
-from sfumato.release.format import approximate, percent, plain, printable
+from sfumato.release import trust
+from sfumato.release.format import exact_text, percent, plain, printable
+from sfumato.release.guarantee import exception, guarantees, meaning
 from sfumato.release.page import Page
 from sfumato.release.wording import describe
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sfumato.release.measure import Measure
+    from sfumato.release.record import Record
     from sfumato.release.release import Release
 
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 
+FORMAT = "sfumato-certificate-1"  # keys may be added under it; none changes its meaning
 _WIDTH = 88
+_SYMBOL = re.compile(r"([εδρσ]) = (?=\S)")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Card:
-    """A description for people: titled sections of labelled sentences. Printing it shows it.
+    """A certificate: titled sections of labelled sentences, and the same as values.
+
+    Printing it shows it. `to_json` is for programs: its keys are documented and stay.
 
     Attributes:
         title: what was released.
         sections: each a title and its facts, as (label, sentence).
         digest: the SHA-256 of the release that it describes.
+        values: what the sentences say as plain values; numbers are exact texts.
     """
 
     title: str
     sections: tuple[tuple[str, Facts], ...]
     digest: str
+    values: dict[str, Any]
 
     @classmethod
-    def of(cls, release: Release) -> Card:
-        """Describe `release`."""
+    def of(cls, release: Release, record: Record | None = None) -> Card:
+        """Describe `release`.
+
+        Args:
+            release: what was released.
+            record: what a ledger says about it; without one the certificate says less.
+        """
         sections = (
-            ("What was released", _content(release)),
+            ("What was released", _content(release, record)),
             ("Who is protected, and how", _protection(release)),
-            ("How it was computed", _mechanisms(release)),
             ("What it cost", _price(release)),
-            ("What was claimed, what was enforced", _trust(release)),
-            ("Origin", _origin(release)),
+            ("How it was computed", _mechanisms(release)),
+            ("What was claimed, what was enforced", trust.claims(release)),
+            ("What is not promised", trust.LIMITS),
+            ("Record", _record(release, record)),
         )
+        by = ", ".join(printable(name) for name, _ in release.keys)
         measured = ", ".join(printable(name) for name in release)
-        return cls(f"Release card: {measured}", sections, release.digest)
+        title = f"Certificate: {measured}{f' by {by}' if by else ''}"
+        return cls(title, sections, release.digest, _values(release, record))
 
     def __str__(self) -> str:
-        """Write the card as text."""
+        """Write the certificate as text."""
         lines = [self.title, "=" * len(self.title)]
         for title, facts in self.sections:
             lines += ["", title, "-" * len(title)]
             for label, said in facts:
-                lines.append(fill(f"{label}: {said}", _WIDTH, subsequent_indent="    "))
+                bound = _SYMBOL.sub("\\1\xa0=\xa0", f"{label}: {said}")  # kept in one line
+                wrapped = fill(bound, _WIDTH, subsequent_indent="    ")
+                lines.append(wrapped.replace("\xa0", " "))
         return "\n".join(lines)
 
     __repr__ = __str__
 
     def to_json(self) -> str:
-        """Write the card as JSON."""
+        """Write the certificate as JSON: values for programs, then the sentences."""
         sections = [
             {"title": title, "facts": [{"label": label, "text": said} for label, said in facts]}
             for title, facts in self.sections
         ]
-        content = {"title": self.title, "release": self.digest, "sections": sections}
+        content = {
+            "format": FORMAT,
+            "title": self.title,
+            "release": self.digest,
+            **self.values,
+            "sections": sections,
+        }
         return json.dumps(content, ensure_ascii=False, indent=2)
 
     def to_html(self, path: str | Path | None = None) -> str | None:
-        """Write the card as one self-contained HTML page; without a path, return it."""
+        """Write the certificate as one self-contained HTML page; without a path, return it."""
         page = Page(self.title)
         self.write(page)
         return page.write(path)
 
     def write(self, page: Page) -> None:
-        """Append the card to a page."""
+        """Append the certificate to a page."""
         for title, facts in self.sections:
             page.section(title).facts(facts)
 
 
-def _content(release: Release) -> Facts:
+def _content(release: Release, record: Record | None) -> Facts:
+    facts = []
+    if record is not None:
+        facts.append(
+            ("Table", f"{printable(record.table)}, version {printable(record.version)} of its data")
+        )
     by = ", ".join(printable(name) for name, _ in release.keys)
-    shape = f"{len(release)} rows by {by}" if release.keys else "A single number"
+    facts.append(("Shape", f"{len(release)} rows by {by}" if by else "A single number"))
     sure = percent(release.confidence)
-    facts = [("Shape", shape)]
     for m in release.measures:
         if m.margin is not None:
             said = (
@@ -111,31 +141,29 @@ def _content(release: Release) -> Facts:
 
 def _protection(release: Release) -> Facts:
     if release.neighbors is Neighbors.ADD_REMOVE:
-        compared = "With and without the data of any one unit"
+        compared = "With and without the data of any one unit (add_remove neighbors)"
     else:
-        compared = "With any one unit's data replaced by other data (the number of units is public)"
+        compared = (
+            "With any one unit's data replaced by other data (replace neighbors; the number of "
+            "units is public)"
+        )
     return (
-        ("Unit", _unit(release.unit)),
+        ("Unit", unit_in_words(release.unit)),
         ("Compared tables", compared),
         (
             "Guarantee",
-            "Every possible answer is almost equally likely in both cases, so the answer cannot "
-            "tell them apart with confidence. The cost below says how far 'almost' goes. It holds "
-            "against anyone, whatever else they know and whatever they compute from the answer.",
-        ),
-        (
-            "Not covered",
-            "What the answer teaches about everybody: a fact about a population may concern a "
-            "person who took no part.",
+            "Every answer is almost equally likely in both cases; the cost says how far 'almost' "
+            "goes. It holds against anyone, whatever they know or compute from the answer.",
         ),
     )
 
 
-def _unit(unit: Unit | None) -> str:
+def unit_in_words(unit: Unit | None) -> str:
+    """Say who is protected, and how much of one unit counts."""
     if unit is None:
         return (
             "Not declared. In the laboratory the caller states how far one unit can move the "
-            "answer, and this card cannot know who the unit is."
+            "answer, and this certificate cannot know who the unit is."
         )
     if unit.column is None:
         rows = "One row" if unit.max_rows == 1 else f"Any {unit.max_rows} rows"
@@ -155,81 +183,119 @@ def _unit(unit: Unit | None) -> str:
     )
 
 
+def _price(release: Release) -> Facts:
+    price = release.price
+    found = guarantees(price)
+    if price is None or not found:
+        return (("Definition", "No figure was computed; the loss below says what happened."),)
+    facts = [("Definition", str(found[0]))]
+    for other in found[1:]:
+        in_full = other.name != "concentrated"  # (ε, δ) is what laws and policies speak of
+        facts.append(("Also", str(other) if in_full else f"{other.name}, {other.figures}"))
+    if price.epsilon is not None:
+        facts.append(("In words", meaning(price.epsilon, price.delta, release.neighbors)))
+        facts.append(("δ", exception(price.delta)))
+    return tuple(facts)
+
+
 def _mechanisms(release: Release) -> Facts:
     facts = []
     for m in release.measures:
         scale = "" if m.scale is None else f"; noise scale {plain(m.scale)}"
         facts.append((printable(m.name), f"{printable(m.mechanism) or 'not named'}{scale}"))
+    facts += [("Sensitivity and loss", said) for said in describe(release.cost)]
     return tuple(facts)
 
 
-def _price(release: Release) -> Facts:
-    facts = [("Loss", said) for said in describe(release.cost)]
-    price = release.price
-    if price is None:
-        return tuple(facts)
-    if price.epsilon is not None:
-        at = f"at δ = {show_above(price.delta)}" if price.delta else "with no exception (δ = 0)"
-        facts.append(("As computed", f"ε = {show_above(price.epsilon)} {at}"))
-        facts.append(("In words", _meaning(price.epsilon, price.delta, release.neighbors)))
-    if price.rho is not None:
-        facts.append(("As computed", f"ρ = {show_above(price.rho)} of concentrated DP"))
-    return tuple(facts)
-
-
-def _meaning(epsilon: Fraction, delta: Fraction, relation: Neighbors) -> str:
-    if epsilon > 50:
-        return (
-            "No protection worth the name: some answer may all but prove what one unit's data was."
+def _record(release: Release, record: Record | None) -> Facts:
+    facts = []
+    if release.receipt is not None:
+        kept = (
+            "the charge is durable."
+            if release.durable
+            else "not durable: the ledger was kept in memory and ended with its process."
         )
-    factor = exp(approximate(epsilon)) * (1 + 1e-9)  # up: the sentence may only overstate
-    times = plain(Fraction(int(factor * 100) + 1, 100)) if epsilon else "1"
-    compared = (
-        "With or without one unit's data"
-        if relation is Neighbors.ADD_REMOVE
-        else "With one unit's data or with other data in its place"
-    )
-    beyond = f", apart from events of probability {show_above(delta)} at most" if delta else ""
-    return f"{compared}, no event becomes more than {times} times as likely{beyond}."
-
-
-def _trust(release: Release) -> Facts:
-    if release.receipt is None:
-        return (
+        facts.append(("Receipt", f"{printable(release.receipt)}; {kept}"))
+    if record is not None:
+        who = f" to {printable(record.analyst)}" if record.analyst else ""
+        whose = f" by {printable(record.holder)}" if record.holder else ""
+        facts += [
+            ("Charged", f"{record.charge.said}{who}, {printable(record.time)}"),
             (
-                "Claimed",
-                "How far one unit can move the answer (the sensitivity) was stated by the caller "
-                "and was not checked against a table.",
+                "All together",
+                f"{_one_of(record)}. All that it ever admits stays within {record.budget.said}, "
+                f"unless the owner raises that, on record. Spent{whose}: {record.spent.said}; "
+                f"left: {record.remaining.said}.",
             ),
-            (
-                "Enforced",
-                "The noise is drawn by the mechanism named above, on integers or a public grid; "
-                "the cost follows from its parameters and the stated sensitivity.",
-            ),
-            (
-                "Charge",
-                "Not durable. No ledger took part, so nothing was charged here. Further answers "
-                "from the same data add to this cost; whoever asks has to keep count.",
-            ),
-        )
-    kept = (
-        "the charge is durable."
-        if release.durable
-        else "not durable: the ledger was kept in memory and ended with its process."
-    )
-    return (
-        ("Claimed", "Unit, bounds and categories were declared by the owner of the data."),
-        (
-            "Enforced",
-            "Sensitivity and cost were computed from the question, the caps of the unit were "
-            "applied to the table, and the charge was written before the data was read.",
-        ),
-        ("Charge", f"Ledger receipt {printable(release.receipt)}; {kept}"),
-    )
-
-
-def _origin(release: Release) -> Facts:
-    return (
+        ]
+    if release.durable and release.receipt is not None:
+        command = f"sfumato ledger verify CONTRACT --head {printable(release.receipt)}"
+        facts.append(("To verify", f"{command} (replays it and finds the entry)"))
+    facts += [
         ("Software", f"sfumato {printable(release.version)}"),
         ("Fingerprint", f"SHA-256 {release.digest}"),
-    )
+    ]
+    return tuple(facts)
+
+
+def _one_of(record: Record) -> str:
+    more = record.answers > 1
+    return f"One of {record.answers} answers from this ledger" if more else "The only answer so far"
+
+
+def _values(release: Release, record: Record | None) -> dict[str, Any]:
+    """Return what the sentences say, for programs."""
+    price, unit = release.price, release.unit
+    caps = ("column", "max_rows", "max_groups", "max_rows_per_group")
+    ledger = None
+    if release.receipt is not None:
+        ledger = {"receipt": release.receipt, "durable": release.durable}
+        ledger |= {} if record is None else record.to_dict()
+    return {
+        "software": f"sfumato {release.version}",
+        "rows": len(release),
+        "keys": [name for name, _ in release.keys],
+        "confidence": exact_text(release.confidence),
+        "notes": list(release.notes),
+        "unit": None if unit is None else {name: getattr(unit, name) for name in caps},
+        "neighbors": str(release.neighbors),
+        "guarantees": [
+            {"definition": found.name, "inequality": found.inequality}
+            for found in guarantees(price)
+        ],
+        "epsilon": _number(None if price is None else price.epsilon),
+        "delta": _number(None if price is None else price.delta),
+        "rho": _number(None if price is None else price.rho),
+        "measures": [_measure(m) for m in release.measures],
+        "loss": _loss(release.cost),
+        "ledger": ledger,
+    }
+
+
+def _measure(m: Measure) -> dict[str, Any]:
+    return {
+        "name": m.name,
+        "kind": m.kind,
+        "mechanism": m.mechanism,
+        "scale": _number(m.scale),
+        "covers": m.covers,
+        "interval": m.low is not None,
+        "margin": _number(m.margin),
+    }
+
+
+def _loss(loss: Loss) -> dict[str, Any]:
+    """Write a loss with its parameters; where it has parts, with how often each happened."""
+    found: dict[str, Any] = {"kind": type(loss).__name__}
+    for f in fields(loss):
+        value = getattr(loss, f.name)
+        if f.name == "parts":
+            value = [{"times": times, "loss": _loss(part)} for part, times in value]
+        elif isinstance(value, Neighbors):
+            continue  # that of the release
+        found[f.name] = exact_text(value) if isinstance(value, Fraction) else value
+    return found
+
+
+def _number(value: Fraction | None) -> str | None:
+    return None if value is None else exact_text(value)

@@ -8,6 +8,7 @@ would read as paths.
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,7 +19,7 @@ from sfumato.core.errors import InputError
 from sfumato.release.format import approximate, percent, plain, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import altair as alt
 
@@ -30,47 +31,50 @@ Title: TypeAlias = dict[str, str]
 
 ACCENT = "#8a6d52"  # umber; readable on light and on dark paper
 CONTRAST = "#4f7f8f"  # a cool second tone
-_BARS = 40  # beyond that many rows a single integer key is drawn as a line
-_MOST = 400  # rows that one chart can show as bars
-_MOST_POINTS = 20_000  # rows that one chart can show as a line
-_ROW = 30  # pixels
+_BARS = 40  # beyond that many rows a single key of numbers or days is drawn as a line
+_MOST = 100  # rows that one chart can show as bars
+_MOST_ESTIMATES = 400  # that one chart can show, each with a label of its own
+_MOST_POINTS = 2_000  # rows that one chart can show as a line
+_ROW, _THIN_ROW = 30, 18  # pixels; thin beyond that many bars
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _LABEL = 48  # characters of a key that a label shows
 
 
 def chart(release: Release, measure: str | None = None) -> alt.LayerChart:
     """Draw one measure of a release, each value with its interval.
 
+    Of more rows than one can read, some are drawn, evenly spaced, and the chart says so.
+
     Args:
         release: what to draw.
         measure: which measure; the first if not given.
 
     Raises:
-        InputError: more rows than a chart can show.
+        InputError: there is nothing to draw: the measure is text, or there are no rows.
     """
     m = release.measures[0] if measure is None else release.measure(measure)
     if m.kind == "text":
         raise InputError("a choice is a text, and there is nothing to draw. Print the release.")
+    if not len(release):
+        raise InputError("a release without rows has nothing to draw. Print it.")
     sure = f"{percent(release.confidence)} intervals, {m.covers}"
     if m.margin is not None:
         sure = f"±{plain(m.margin)} at {percent(release.confidence)}: {m.covers}"
     elif not m.has_interval:
         sure = "no intervals"
     by = " and ".join(printable(name) for name, _ in release.keys)
-    title = {"text": printable(m.name) + (f" by {by}" if by else ""), "subtitle": sure}
-    line = len(release.keys) == 1 and len(release) > _BARS and _is_integer(release.keys[0][1])
-    most = _MOST_POINTS if line else _MOST
-    if len(release) > most:
-        raise InputError(
-            f"a chart of {len(release)} rows cannot be read; {most} is the most here. Draw a part "
-            f"of to_pandas() or to_polars()."
-        )
-    if line:
-        positions = [v or 0 for v in release.keys[0][1]]
-        return _line(_rows(m, positions), title=title, x=by, y=printable(m.name))
+    scale = _scale(release)
+    drawn = _spaced(len(release), _MOST_POINTS if scale else _MOST)
+    if len(drawn) < len(release):
+        sure += f"; {len(drawn)} of {len(release):,} rows, evenly spaced"
+    title = {"text": printable(m.name) + (f" by {by}" if by else ""), "subtitle": printable(sure)}
     if not release.keys:
-        return _dots(_rows(m, [printable(m.name)]), title=title, x=printable(m.name))
-    labels = _labels(zip(*(values for _, values in release.keys), strict=True))
-    return _bars(_rows(m, labels), title=title, x=printable(m.name), y=by)
+        return _dots(_rows(m, [printable(m.name)], drawn), title=title, x=printable(m.name))
+    keys = [tuple(values[i] for _, values in release.keys) for i in drawn]
+    if scale:
+        positions = [k if isinstance(k, str) or k is None else approximate(k) for (k,) in keys]
+        return _line(_rows(m, positions, drawn), title=title, x=by, y=printable(m.name), as_=scale)
+    return _bars(_rows(m, _labels(keys), drawn), title=title, x=printable(m.name), y=by)
 
 
 def estimate_chart(
@@ -93,8 +97,10 @@ def estimate_chart(
         for end in (estimate.value, estimate.low, estimate.high)
     )
     names = list(range(len(values or []))) if labels is None else list(labels)
-    if len(names) != len(values or []) or len(names) > _MOST:
-        raise InputError(f"a chart needs one label for each value, and {_MOST} of them at most.")
+    if len(names) != len(values or []) or len(names) > _MOST_ESTIMATES:
+        raise InputError(
+            f"a chart needs one label for each value, and {_MOST_ESTIMATES} of them at most."
+        )
     low, high = ends
     rows = [
         {"key": name, "order": i, "value": (values or [])[i]}
@@ -156,10 +162,10 @@ def _theme() -> dict[str, Any]:
     }
 
 
-def _rows(measure: Measure, keys: list[Any]) -> list[dict[str, Any]]:
+def _rows(measure: Measure, keys: list[Any], drawn: Sequence[int]) -> list[dict[str, Any]]:
     rows = []
-    for i, key in enumerate(keys):
-        row = {"key": key, "order": i, "value": approximate(measure.values[i])}
+    for order, (key, i) in enumerate(zip(keys, drawn, strict=True)):
+        row = {"key": key, "order": order, "value": approximate(measure.values[i])}
         if measure.low is not None and measure.high is not None:
             row |= {"low": approximate(measure.low[i]), "high": approximate(measure.high[i])}
         rows.append(row)
@@ -174,7 +180,8 @@ def _bars(rows: list[dict[str, Any]], *, title: Title, x: str, y: str) -> alt.La
     bar = base.mark_bar(color=ACCENT, opacity=0.28, height={"band": 0.62}).encode(
         x=alt.X("value:Q", title=x), y=_keys(y)
     )
-    return _layered([bar, *layers], title=title, height={"step": _ROW})
+    step = _ROW if len(rows) <= _BARS else _THIN_ROW
+    return _layered([bar, *layers], title=title, height={"step": step})
 
 
 def _dots(rows: list[dict[str, Any]], *, title: Title, x: str) -> alt.LayerChart:
@@ -197,11 +204,13 @@ def _points(rows: list[dict[str, Any]], *, x: str, y: str | None, zero: bool) ->
     return [interval, point]
 
 
-def _line(rows: list[dict[str, Any]], *, title: Title, x: str, y: str) -> alt.LayerChart:
+def _line(rows: list[dict[str, Any]], *, title: Title, x: str, y: str, as_: str) -> alt.LayerChart:
     import altair as alt
 
     base = alt.Chart(alt.InlineData(values=rows))
-    across = alt.X("key:Q", title=x, scale=alt.Scale(zero=False, nice=False))
+    # Days are read in UTC and written in UTC, or a chart would depend on where it is made.
+    scale = alt.Scale(type="utc", nice=False) if as_ == "T" else alt.Scale(zero=False, nice=False)
+    across = alt.X(f"key:{as_}", title=x, scale=scale)
     line = base.mark_line(color=ACCENT, strokeWidth=1.5).encode(
         x=across, y=alt.Y("value:Q", title=y)
     )
@@ -259,5 +268,19 @@ def _label(key: tuple[Any, ...]) -> str:
     return text if len(text) <= _LABEL else text[: _LABEL - 1] + "…"
 
 
-def _is_integer(values: tuple[Any, ...]) -> bool:
-    return all(type(v) is int for v in values)
+def _scale(release: Release) -> str | None:
+    """Name the scale of a line: Q for numbers, T for days; None where rows are drawn one by one."""
+    if len(release.keys) != 1 or len(release) <= _BARS:
+        return None
+    values = release.keys[0][1]
+    if all(type(v) in {int, Fraction} for v in values):
+        return "Q"
+    days = all(isinstance(v, str) and _DAY.fullmatch(v) for v in values)
+    return "T" if days else None
+
+
+def _spaced(count: int, most: int) -> Sequence[int]:
+    """Return positions of at most so many rows, evenly spaced, the first and the last included."""
+    if count <= most:
+        return range(count)
+    return [i * (count - 1) // (most - 1) for i in range(most)]

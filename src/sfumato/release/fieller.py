@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +39,7 @@ class Threshold:
     values: Floats
 
     @classmethod
+    @lru_cache(maxsize=64)  # explain and release ask for the same one
     def of(cls, sums: Noise, counts: Noise, most: float, confidence: object) -> Threshold:
         """Compute it for slopes up to `most` in absolute value."""
         alpha = float(1 - open_unit(confidence, "confidence"))

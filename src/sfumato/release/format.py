@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import gcd
 from sys import float_info
 from unicodedata import category
 
+_LONGEST = 40  # decimals that a program is given before it is given a quotient
 _PLACES = 6  # decimals up to which a rational is written out exactly
 _JOINERS = "\u200c\u200d"  # part of words in some scripts, and of emoji; harmless
 
@@ -28,6 +30,25 @@ def grouped(number: object) -> str:
         ('1,234,567', '1,234,500.05')
     """
     return _written(number, ",")
+
+
+def exact_text(number: int | Fraction) -> str:
+    """Write a number for programs, to the last digit: a decimal where it ends, else a quotient.
+
+    Python's `Fraction` reads both back.
+
+    Example:
+        >>> exact_text(Fraction(1, 8)), exact_text(Fraction(-2, 3)), exact_text(7)
+        ('0.125', '-2/3', '7')
+    """
+    number = Fraction(number)
+    rest, places = number.denominator, 0
+    while rest > 1 and places < _LONGEST:
+        rest, places = rest // gcd(rest, 10), places + 1
+    if rest > 1 or not places:
+        return str(number)
+    whole, decimals = divmod(abs(number.numerator) * 10**places // number.denominator, 10**places)
+    return f"{'-' if number < 0 else ''}{whole}.{decimals:0{places}}"
 
 
 def percent(share: Fraction) -> str:

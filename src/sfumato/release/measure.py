@@ -179,8 +179,8 @@ class Measure:
 
 
 def check_name(name: object, owner: str) -> None:
-    """Refuse what cannot name a column: not text, empty, or not Unicode."""
-    if not isinstance(name, str) or not name or not is_unicode(name):
+    """Refuse what cannot name a column: not text, empty, with a NUL in it, or not Unicode."""
+    if not isinstance(name, str) or not name or "\0" in name or not is_unicode(name):
         raise InputError(f"{owner} needs a name: a text that is not empty and is valid Unicode.")
 
 

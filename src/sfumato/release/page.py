@@ -24,6 +24,9 @@ _DRAWN = frozenset(
     {"svg", "g", "defs", "clipPath", "linearGradient", "radialGradient", "stop", "title"}
     | {"path", "line", "rect", "circle", "ellipse", "polygon", "polyline", "text", "tspan"}
 )
+_VALUE = r"""\s*=\s*(?:"[^"]*"|'[^']*')"""
+_ROOT = re.compile(rf"<svg(?:\s+[\w:.-]+{_VALUE})*\s*/?>")
+_NAMESPACE = re.compile(rf"\s+xmlns(?::\w+)?{_VALUE}")
 # Defense in depth: even if something slipped through, a browser would neither run nor fetch it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -54,6 +57,11 @@ class Page:
         self._close()
         self._body.append(f"<section>\n<h2>{text(title)}</h2>")
         self._open = True
+        return self
+
+    def head(self, title: str) -> Page:
+        """Add a heading within a section."""
+        self._body.append(f"<h3>{text(title)}</h3>")
         return self
 
     def text(self, *paragraphs: str) -> Page:
@@ -108,6 +116,12 @@ class Page:
         """
         said = f"<figcaption>{prose(caption)}</figcaption>" if caption else ""
         self._body.append(f"<figure>{_checked(svg)}{said}</figure>")
+        return self
+
+    def append(self, other: Page) -> Page:
+        """Add the sections of another page; its title, lead and footer stay behind."""
+        self._close()
+        self._body += [*other._body, *(["</section>"] if other._open else [])]
         return self
 
     def footer(self, *paragraphs: str) -> Page:
@@ -189,7 +203,7 @@ def _is_number(value: object) -> bool:
 
 
 def _checked(svg: str) -> str:
-    """Return the SVG unchanged if it only draws."""
+    """Return the SVG, without the names of its namespaces, if it only draws."""
     svg = svg.strip()
     # In XML a bare "<" cannot stand in text, so these are declarations, comments or instructions:
     # where an HTML parser could read something else than an XML parser does.
@@ -209,7 +223,9 @@ def _checked(svg: str) -> str:
             _check_attribute(attribute.rpartition("}")[2].lower(), value)
     if root.tag != f"{_SVG}svg":
         raise InputError("a chart must be an SVG document.")
-    return svg
+    # A page knows what <svg> is without an address, and so it names none.
+    head = _ROOT.match(svg)
+    return svg if head is None else _NAMESPACE.sub("", head[0]) + svg[head.end() :]
 
 
 def _check_attribute(name: str, value: str) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,14 +15,11 @@ from sfumato.core.errors import InputError, RangeError
 from sfumato.core.number import exact, positive
 from sfumato.release.fieller import Threshold, ends
 from sfumato.release.format import approximate
+from sfumato.release.grid import Grid, span, upward
 from sfumato.release.measure import Measure
 
 if TYPE_CHECKING:
     from sfumato.release.error import Noise
-    from sfumato.release.law import Floats
-
-_DIGITS = 2  # decimals of the narrowest half-width that the public grid keeps
-_EXACT = 2.0**48  # largest value on the grid; floats then err by less than a quarter of a cell
 
 
 class Expected(NamedTuple):
@@ -114,15 +110,9 @@ class Ratio:
             )
         threshold = self._threshold(confidence)
         value, low, high = ends(threshold, s, c, *self._slopes)
-        digits = self._digits(float(threshold.values.min()), float(c.max(initial=1)))
-        unit = 10.0**digits
-        center, step = approximate(self.center) * unit, approximate(self.step) * unit
-        columns = (
-            np.rint(center + step * value),
-            np.floor(center + step * low - 0.25),  # outward, past any rounding of floats
-            np.ceil(center + step * high + 0.25),
-        )
-        values, lows, highs = self._exact(np.array(columns), Fraction(10) ** -digits)
+        grid = self._grid(float(threshold.values.min()), float(c.max(initial=1)))
+        center, step = approximate(self.center), approximate(self.step)
+        values, lows, highs = grid.columns(*(center + step * b for b in (value, low, high)))
         return Measure(name, values, lows, highs, mechanism=mechanism, kind="rational")
 
     def expected_halfwidth(
@@ -142,7 +132,7 @@ class Ratio:
         at = np.array([self._slope(middle), *self._slopes])
         value, low, high = ends(self._threshold(confidence), at * size, size, *self._slopes)
         reach = np.maximum(value - low, high - value) * approximate(self.step)
-        return Expected(_upward(float(reach[0])), _upward(float(reach.max())))
+        return Expected(upward(float(reach[0])), upward(float(reach.max())))
 
     def _slope(self, m: Fraction) -> float:
         return approximate((m - self.center) / self.step)
@@ -155,32 +145,10 @@ class Ratio:
         steepest = max(map(abs, self._slopes))
         return Threshold.of(self.sums, self.counts, steepest, confidence)
 
-    def _digits(self, least: float, most: float) -> int:
-        """Return the decimals of the grid, given the least threshold and the largest count."""
-        reach = max(approximate(abs(end)) for end in (self.low, self.high, self.center))
+    def _grid(self, least: float, most: float) -> Grid:
+        """Return the grid, given the least threshold and the largest count."""
         narrowest = min(
             approximate(self.step) * max(least, 1) / max(most, 1),  # one step, if there is no noise
             approximate(self.high - self.low) / 10,  # the middle of the bounds shows as such
         )
-        wanted = 0 if narrowest <= 0 else max(0, ceil(-log10(narrowest)) + _DIGITS)
-        return min(wanted, floor(log10(_EXACT / reach))) if reach > 0 else wanted
-
-    def _exact(self, cells: Floats, grid: Fraction) -> list[tuple[Fraction, ...]]:
-        first, last = ceil(self.low / grid), floor(self.high / grid)
-        p, q = grid.numerator, grid.denominator
-        # Most cells come more than once, and a Fraction is slow to make.
-        different, place = np.unique(cells, return_inverse=True)
-        made = np.empty(different.shape, np.object_)
-        made[:] = [
-            self.low if k < first else self.high if k > last else Fraction(k * p, q)
-            for k in map(int, different.tolist())
-        ]
-        return [tuple(column) for column in made[place.reshape(cells.shape)].tolist()]
-
-
-def _upward(number: float) -> Fraction:
-    """Round up to three significant digits."""
-    if number <= 0:
-        return Fraction(0)
-    grid = Fraction(10) ** (floor(log10(number)) - 2)
-    return Fraction(ceil(Fraction(number) / grid)) * grid
+        return Grid.of(self.low, self.high, narrowest, span(self.low, self.high, self.center))

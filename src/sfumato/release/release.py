@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from sfumato.release.card import Card
     from sfumato.release.error import Error
+    from sfumato.release.record import Record
 
 
 @canonical
@@ -238,11 +239,15 @@ class Release:
 
         return report(self).write(path)
 
-    def card(self) -> Card:
-        """Return what a data-protection officer asks, answered from the release itself."""
+    def card(self, record: Record | None = None) -> Card:
+        """Return the certificate: what a data-protection officer asks, answered by the release.
+
+        Args:
+            record: what the ledger says about it; `Session.certificate` fills it in.
+        """
         from sfumato.release.card import Card
 
-        return Card.of(self)
+        return Card.of(self, record)
 
     def chart(self, measure: str | None = None) -> altair.LayerChart:
         """Return an Altair chart of one measure (the first, unless named) with its intervals."""

@@ -2,7 +2,7 @@
 
 from sfumato.session.contract import Contract
 from sfumato.session.curator import Continual, Curator, Stream
-from sfumato.session.output import Output, count, mean, sum
+from sfumato.session.output import Output, count, mean, std, sum, variance
 from sfumato.session.plan import Plan
 from sfumato.session.question import Question
 from sfumato.session.session import Session, connect
@@ -22,5 +22,7 @@ __all__ = [
     "connect",
     "count",
     "mean",
+    "std",
     "sum",
+    "variance",
 ]

@@ -14,8 +14,9 @@ from sfumato.release.error import Error, Noise
 from sfumato.release.measure import Measure
 from sfumato.release.multiple import Multiple, scaled
 from sfumato.release.ratio import Ratio
+from sfumato.release.spread import Spread
 from sfumato.session.part import Part
-from sfumato.session.planner import Wanted, total_of
+from sfumato.session.planner import SPREADS, Wanted, squares_of, total_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,20 @@ class Recipe:
         return self.parts[total_of(self.wanted, counted=self.wanted.count in self.parts)]
 
     @property
+    def squares(self) -> Part | None:
+        """The sum of squares that it is made of, if it is a variance or its root."""
+        if self.wanted.output.function not in SPREADS:
+            return None
+        return self.parts[squares_of(self.wanted)]
+
+    @property
     def is_public(self) -> bool:
         """Whether it is a declared number."""
         return self.wanted.output.function == "count" and self.wanted.count in self.public
 
     @property
-    def error(self) -> Error | Ratio | None:
-        """How far it may err; a `Ratio` where that depends on the size of the group."""
+    def error(self) -> Error | Ratio | Spread | None:
+        """How far it may err; a `Ratio` or a `Spread` where that depends on the group's size."""
         if self.is_public:
             return None
         if self.wanted.output.function == "count":
@@ -64,6 +72,10 @@ class Recipe:
         if counted is None or self.wanted.kind is None:
             raise InternalError("a mean is made of a sum and a count.")
         low, high = self.wanted.kind.bounds
+        if self.squares is not None:
+            noises = noise_of(self.squares), noise, noise_of(counted)
+            root = self.wanted.output.function == "std"
+            return Spread(*noises, center, self.step, low, high, root)
         return Ratio(noise, noise_of(counted), center, self.step, low, high)
 
     @property
@@ -79,7 +91,9 @@ class Recipe:
         found = []
         if self.wanted.output.function != "sum" or self.wanted.count in self.parts:
             found = [self.parts[self.wanted.count]] if self.wanted.count in self.parts else []
-        return found if self.wanted.output.function == "count" else [*found, self.total]
+        if self.wanted.output.function == "count":
+            return found
+        return [*found, self.total, *([] if self.squares is None else [self.squares])]
 
     def measure(self, noisy: Mapping[Quantity, Sequence[int]], confidence: Fraction) -> Measure:
         """Make the output of the noisy parts."""
@@ -95,6 +109,11 @@ class Recipe:
         if isinstance(error, Ratio):
             return error.measure(
                 name, sums, counts, confidence=confidence, mechanism=self.mechanism
+            )
+        if isinstance(error, Spread):
+            squares = noisy[squares_of(self.wanted)]
+            return error.measure(
+                name, squares, sums, counts, confidence=confidence, mechanism=self.mechanism
             )
         if counts is None:
             return scaled(self._plain(self.total, sums, confidence), self.step)

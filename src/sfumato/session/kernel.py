@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato import accounting
-from sfumato.backends.base import Backend
 from sfumato.core.codec import decode, digest, encode
-from sfumato.core.errors import InternalError, ReleaseFailed, SfumatoError
-from sfumato.ledger import Ledger, Reservation
-from sfumato.noise.rng import Rng, system
+from sfumato.core.errors import InputError, InternalError, ReleaseFailed, SfumatoError
+from sfumato.ledger import Reservation
 from sfumato.relation import Keys, Node
-from sfumato.relation.lower import lowered, uses_key
+from sfumato.relation.lower import lowered, parameters
 from sfumato.release.release import Release
+from sfumato.session.access import Access
 from sfumato.session.exact import Exact
 from sfumato.session.part import Part
 
@@ -30,17 +29,6 @@ FAILED = (
     "the release failed after the data had been touched. Its charge stands, because a failure is "
     "an output too, and the data is closed until its owner has seen what failed."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Whom the kernel works for, and with what."""
-
-    backend: Backend
-    ledger: Ledger
-    version: str
-    analyst: str | None = None
-    rng: Rng = field(default_factory=system)
 
 
 def measure(
@@ -60,15 +48,20 @@ def measure(
     """
     # Computed here, from question and mechanism alone: nobody's word is taken for them.
     parts = [Part.of(part.query, part.mechanism) for part in parts]  # 1, 2
-    source, ledger = parts[0].source, access.ledger
-    if any(part.source != source for part in parts):
-        raise InternalError("one measurement is about one table.")
+    tables, ledger = parts[0].sources, access.ledger
+    if any(part.sources != tables for part in parts):
+        raise InternalError("one measurement is about the same tables.")
+    if access.slice and not all(access.slice.holds(part.query.node) for part in parts):
+        raise InputError(
+            "this question is about more than the part of the table that would pay for it. Ask the "
+            "table that partition() returned."
+        )
     plan = digest(tuple(part.written() for part in parts))
     cost = accounting.compose([part.loss for part in parts])
     charge = accounting.charge(cost, delta)
     scans = _scans(parts, access.backend.dialect)  # what the plan cannot do, it fails here
     grant = ledger.reserve(  # 3: durable before anything is read
-        request, access.analyst, source.name, access.version, plan, cost, charge
+        request, access.analyst, *access.labels(tables), plan, cost, charge, **access.within
     )
     if grant.answer is not None:
         return tuple(decode(grant.answer))
@@ -121,7 +114,8 @@ def _released(
                 mechanism=repr(part.mechanism),
                 scale=part.mechanism.noise_scale,
                 keys=cells[part.query.keys],
-                unit=part.source.unit,
+                notes=part.told,
+                unit=part.sources[0].unit,
                 price=part.price,
             ),
             receipt=grant.receipt,
@@ -135,8 +129,7 @@ def _read(scans: Sequence[Scan], access: Access) -> list[Exact]:
     """Run the statements (5) and fill the public cells (6)."""
     found: dict[int, Exact] = {}
     for sql, node, keys, parts in scans:
-        secret = {"key": access.ledger.truncation_key.hex()} if uses_key(node) else {}
-        table = access.backend.run(sql, secret)
+        table = access.backend.run(sql, parameters(node, access.ledger.truncation_key.hex()))
         cells = keys.index([table[f"k{k}"].combine_chunks() for k in range(len(keys.columns))])
         for column, i in enumerate(parts):
             counted = np.from_dlpack(table[f"m{column}"].combine_chunks())  # refuses NULL

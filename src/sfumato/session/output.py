@@ -1,13 +1,14 @@
-"""What an analyst asks for: `sf.count()`, `sf.sum(x)`, `sf.mean(x)`."""
+"""What an analyst asks for: `sf.count()`, `sf.sum(x)`, `sf.mean(x)`, `sf.variance(x)`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sfumato.core.errors import ExpressionError
+from sfumato.core.errors import ExpressionError, InputError
 
-Function = Literal["count", "sum", "mean"]
+Function = Literal["count", "sum", "mean", "variance", "std", "min", "max"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,22 @@ class Output:
         return f"{self.function}({'' if self.text is None else repr(self.text)})"
 
 
+def named(unnamed: Sequence[Output], by_name: Mapping[str, Output]) -> dict[str, Output]:
+    """Return all outputs by name; those without one go by their own."""
+    for output in unnamed:
+        if not isinstance(output, Output):
+            raise ExpressionError(
+                "agg takes outputs, such as agg(n=sf.count(), fare=sf.mean('fare'))."
+            )
+    own = [output.name for output in unnamed]
+    twice = next((name for name in own if own.count(name) > 1 or name in by_name), None)
+    if twice is not None:
+        raise InputError(
+            f"two outputs would be called {twice!r}. Name them: agg(a=sf.count(), b=...)."
+        )
+    return {**dict(zip(own, unnamed, strict=True)), **by_name}
+
+
 def count(expression: str | None = None) -> Output:
     """Count rows or, given a column or an expression, the rows in which it is not missing.
 
@@ -58,3 +75,26 @@ def sum(expression: str) -> Output:
 def mean(expression: str) -> Output:
     """Average a number over the rows in which it is not missing."""
     return Output("mean", expression)
+
+
+def variance(expression: str) -> Output:
+    """Average the squared distance from the mean, over the rows in which a number is not missing.
+
+    It is the variance of the rows themselves: divided by how many there are, not by one less.
+    """
+    return Output("variance", expression)
+
+
+def std(expression: str) -> Output:
+    """Take the standard deviation: the root of the `variance`."""
+    return Output("std", expression)
+
+
+def min(expression: str) -> Output:
+    """Take the least of the rows of one unit: for `Table.group_by_unit`."""
+    return Output("min", expression)
+
+
+def max(expression: str) -> Output:
+    """Take the largest of the rows of one unit: for `Table.group_by_unit`."""
+    return Output("max", expression)

@@ -10,10 +10,11 @@ from sfumato.core.errors import InputError, LossError
 from sfumato.core.loss import Loss
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.relation import Aggregate
-from sfumato.relation.node import source_of
+from sfumato.relation.node import sources, unit_of
 from sfumato.relation.source import Source
 from sfumato.release.error import Error
 from sfumato.release.price import Price
+from sfumato.session.asked import part_in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Part:
         loss: what the draw gives away, stated by the mechanism for that sensitivity.
         error: how far the draw may lie from the exact answer.
         price: the loss in numbers.
+        told: what was asked, in words for whoever reads the ledger.
     """
 
     query: Aggregate
@@ -35,6 +37,7 @@ class Part:
     loss: Loss
     error: Error
     price: Price
+    told: tuple[str, ...]
 
     @classmethod
     def of(cls, query: Aggregate, mechanism: Any) -> Part:
@@ -53,19 +56,20 @@ class Part:
                 f"a session measures with mechanisms whose loss is proved, those of "
                 f"sf.mechanisms, and not with a {type(mechanism).__name__}. Try your own in sf.lab."
             )
-        moved = query.sensitivity(source_of(query.node).unit)
+        moved = query.sensitivity(unit_of(query.node))
         if moved.is_zero:
             raise LossError(
                 "no unit can move this answer: it is public, and measuring it would read the data "
                 "for nothing. Use the declared number."
             )
         loss = mechanism.loss(moved)
-        return cls(query, mechanism, moved, loss, mechanism.error(moved), accounting.price(loss))
+        error, price = mechanism.error(moved), accounting.price(loss)
+        return cls(query, mechanism, moved, loss, error, price, part_in_words(query))
 
     @property
-    def source(self) -> Source:
-        """The table that is asked."""
-        return source_of(self.query.node)
+    def sources(self) -> tuple[Source, ...]:
+        """The private tables that are asked."""
+        return sources(self.query.node)
 
     def written(self) -> tuple[Any, ...]:
         """Return all that fixes the law of the answer, to the last digit, for a digest."""

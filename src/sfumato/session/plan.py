@@ -11,14 +11,16 @@ from sfumato import accounting
 from sfumato.core.budget import Budget
 from sfumato.core.errors import KeysError
 from sfumato.core.loss import Loss, Pure
-from sfumato.core.number import show_above
+from sfumato.core.number import open_unit, show_above
 from sfumato.relation import Aggregate, Quantity, Rows
-from sfumato.relation.node import source_of
+from sfumato.relation.node import sources, unit_of
 from sfumato.release.format import percent
 from sfumato.release.price import Price
 from sfumato.release.ratio import Ratio
 from sfumato.release.release import Release
+from sfumato.release.spread import Spread
 from sfumato.session.answer import Recipe
+from sfumato.session.asked import question_in_words
 from sfumato.session.part import Part
 from sfumato.session.planner import assigned
 from sfumato.session.proof import notes, proof
@@ -37,8 +39,10 @@ class Expectation:
         name: the output.
         mechanism: the noise.
         halfwidth: how far its interval will reach; for a mean, in a group of 1,000 people whose
-            mean is in the middle of the range.
-        worst: the same where the mean is at the end of the range; else equal.
+            mean is in the middle of the range; for a variance, whose values are also spread evenly
+            over the range.
+        worst: the same where the mean is at the end of the range, or wherever a variance errs most;
+            else equal.
         per: 1,000 where the error depends on the size of the group; else None.
     """
 
@@ -78,19 +82,19 @@ class Plan:
         """Choose the noise."""
         asked = [query for query in question.queries if not _fixed(query)]
         for query in question.queries:
-            if _fixed(query) and source_of(query.node).rows is None:
+            if _fixed(query) and sources(query.node)[0].rows is None:
                 raise KeysError(
                     "under 'replace' neighbors no unit can change how many rows there are, so that "
                     "the count is public, and it is not read off the data. Declare it: rows=1000."
                 )
         parts = assigned(asked, target) if asked else []
-        return cls(question, target, tuple(parts), confidence)
+        return cls(question, target, tuple(parts), open_unit(confidence, "confidence"))
 
     @property
     def cost(self) -> Loss:
         """What the release will give away."""
         if not self.parts:
-            return Pure(Fraction(0), neighbors=source_of(self.question.node).unit.neighbors)
+            return Pure(Fraction(0), neighbors=unit_of(self.question.node).neighbors)
         return accounting.compose([part.loss for part in self.parts])
 
     @property
@@ -115,9 +119,13 @@ class Plan:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the answer will say about clamping, truncation and groups."""
-        found = notes(self.question.queries)
-        if any(wanted.output.function == "mean" for wanted in self.question.wanted):
-            found.append("a mean whose interval is the whole range is not known at this price")
+        found = [*notes(self.question.queries), *self.question.remarks]
+        functions = {wanted.output.function for wanted in self.question.wanted}
+        for word, names in (("mean", {"mean"}), ("variance", {"variance", "std"})):
+            if functions & names:
+                found.append(
+                    f"a {word} whose interval is the whole range is not known at this price"
+                )
         return tuple(found)
 
     @property
@@ -130,7 +138,7 @@ class Plan:
         """How each output is made of the parts."""
         parts = {part.query.quantity: part for part in self.parts}
         public: dict[Quantity, int] = {
-            query.quantity: source_of(query.node).rows or 0
+            query.quantity: sources(query.node)[0].rows or 0
             for query in self.question.queries
             if _fixed(query)
         }
@@ -142,7 +150,7 @@ class Plan:
         found = []
         for recipe in self.recipes:
             error, name = recipe.error, recipe.wanted.name
-            if isinstance(error, Ratio):
+            if isinstance(error, Ratio | Spread):
                 half, worst = error.expected_halfwidth(PEOPLE, self.confidence)
                 found.append(Expectation(name, recipe.mechanism, half, worst, PEOPLE))
             else:
@@ -161,7 +169,9 @@ class Plan:
         """
         # All that can be said before paying is said before paying: then nothing can fail after it.
         keys = tuple((name, tuple(values)) for name, values in self.question.keys.table().items())
-        cost, price, notes, recipes = self.cost, self.price, self.notes, self.recipes
+        cost, price, recipes = self.cost, self.price, self.recipes
+        told = question_in_words(self.question.wanted, self.question.queries[0])
+        notes = (*self.notes, *told)
         measured: Sequence[Release] = ()
         if self.parts:
             measured = self.question.session.perform(
@@ -177,7 +187,7 @@ class Plan:
             self.confidence,
             cost,
             price,
-            source_of(self.question.node).unit,
+            unit_of(self.question.node),
             notes,
             measured[0].receipt if measured else None,
             durable=bool(measured and measured[0].durable),
@@ -220,7 +230,7 @@ class Plan:
 
 def _fixed(query: Aggregate) -> bool:
     """Say whether no unit can change the answer."""
-    unit = source_of(query.node).unit
+    unit = unit_of(query.node)
     return isinstance(query.quantity, Rows) and query.sensitivity(unit).is_zero
 
 

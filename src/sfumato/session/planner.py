@@ -21,17 +21,19 @@ from sfumato.relation import (
     Node,
     Quantity,
     Rows,
+    Squares,
     Total,
     bounded,
 )
 from sfumato.relation.expr import typed
 from sfumato.relation.kind import Number, Truth
-from sfumato.relation.node import refuse_unit, scope, source_of
+from sfumato.relation.node import refuse_unit, scope, unit_of
 from sfumato.session.output import Output
 from sfumato.session.part import Part
 from sfumato.sql.expression import parse
 
 AdditiveNoise = DiscreteLaplace | DiscreteGaussian
+SPREADS = ("variance", "std")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,11 @@ def bind(outputs: Mapping[str, Output], node: Node) -> tuple[Wanted, ...]:
                 f"{name}= is not something to aggregate. Pass sf.count(), sf.sum('column') or "
                 f"sf.mean('column')."
             )
+        if output.function in ("min", "max"):
+            raise ExpressionError(
+                f"{output!r} of a group would be one unit's own value, which no noise can hide. "
+                f"It can be taken of the rows of each unit: group_by_unit().{output!r}."
+            )
         expr = None if output.text is None else parse(output.text)
         kind = None
         if expr is not None:
@@ -97,16 +104,19 @@ def bind(outputs: Mapping[str, Output], node: Node) -> tuple[Wanted, ...]:
 def quantities(wanted: Sequence[Wanted]) -> dict[Quantity, None]:
     """List what has to be measured for all outputs together, each once.
 
-    A mean needs a sum and a count of the same rows; a sum beside such a count shares both, and is
-    then measured from the middle of its range, which needs less noise.
+    A mean needs a sum and a count of the same rows, a variance a sum of squares as well; a sum
+    beside such a count shares both, and is then measured from the middle of its range, which needs
+    less noise.
     """
     found: dict[Quantity, None] = {}
     for w in wanted:
-        if w.output.function in ("count", "mean"):
+        if w.output.function != "sum":
             found[w.count] = None
     for w in wanted:
         if w.output.function != "count":
             found[total_of(w, counted=w.count in found)] = None
+        if w.output.function in SPREADS:
+            found[squares_of(w)] = None
     return found
 
 
@@ -115,6 +125,13 @@ def total_of(wanted: Wanted, *, counted: bool) -> Total:
     if wanted.expr is None:
         raise ExpressionError("a sum needs a column.")
     return Total(wanted.expr, wanted.center if counted else 0)
+
+
+def squares_of(wanted: Wanted) -> Squares:
+    """Return the sum of squares that a variance is made of."""
+    if wanted.expr is None:
+        raise ExpressionError("a variance needs a column.")
+    return Squares(wanted.expr, wanted.center)
 
 
 def queries(wanted: Sequence[Wanted], node: Node, keys: Keys) -> list[Aggregate]:
@@ -130,7 +147,7 @@ def assigned(asked: Sequence[Aggregate], target: Budget) -> list[Part]:
     The target is split evenly. Under pure ε the noise is Laplace; with δ or ρ it is Laplace or
     Gaussian, whichever errs less.
     """
-    unit = source_of(asked[0].node).unit
+    unit = unit_of(asked[0].node)
     moved = [query.sensitivity(unit) for query in asked]
     choices = [[_laplace(s, target, len(moved)) for s in moved]]
     if target.delta or target.rho is not None:

@@ -8,11 +8,26 @@ from fractions import Fraction
 from sfumato.core.number import show
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors, Unit
-from sfumato.relation import Aggregate, Filter, Keys, Known, Node, Project, Rows, Source, Truncate
+from sfumato.relation import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Join,
+    Keys,
+    Known,
+    Node,
+    PerUnit,
+    Project,
+    Rows,
+    Source,
+    Squares,
+    Truncate,
+    Union,
+)
 from sfumato.relation.bound import reach
 from sfumato.relation.expr import Expr, Name, shown, typed
 from sfumato.relation.kind import Number
-from sfumato.relation.node import path, scope
+from sfumato.relation.node import children, scope, unit_of, walk
 
 
 def proof(queries: Sequence[Aggregate]) -> str:
@@ -21,13 +36,19 @@ def proof(queries: Sequence[Aggregate]) -> str:
     The conclusions come first, then what they share, down to the table.
     """
     lines = [_conclusion(query) for query in queries]
-    steps = [_shared(queries[0]), *map(_step, reversed(path(queries[0].node)))]
-    return "\n".join([*lines, *(f"{'   ' * i}└─ {step}" for i, step in enumerate(steps))])
+    return "\n".join([*lines, f"└─ {_shared(queries[0])}", *_tree(queries[0].node, 1)])
+
+
+def _tree(node: Node, depth: int) -> list[str]:
+    """Return the reasons below, each one level deeper than what rests on it."""
+    below = [line for child in children(node) for line in _tree(child, depth + 1)]
+    return [f"{'   ' * depth}└─ {_step(node)}", *below]
 
 
 def _conclusion(query: Aggregate) -> str:
     low, high = query.extent
-    adds = "1" if isinstance(query.quantity, Rows | Known) else f"{low:,} to {high:,} steps"
+    unit = "squared steps" if isinstance(query.quantity, Squares) else "steps"
+    adds = "1" if isinstance(query.quantity, Rows | Known) else f"{low:,} to {high:,} {unit}"
     moved = query.sensitivity(_unit(query))
     return f"{title(query)}, where a row adds {adds}, moves by at most {norms(moved)}"
 
@@ -55,7 +76,8 @@ def title(query: Aggregate) -> str:
     step = kind.step if isinstance(kind, Number) else Fraction(1)
     center = query.quantity.center * step
     about = f" - {show(center)}" if center else ""
-    return f"the sum of {shown(query.quantity.expr)}{about}"
+    squared = "squares of " if isinstance(query.quantity, Squares) else ""
+    return f"the sum of {squared}{shown(query.quantity.expr)}{about}"
 
 
 def norms(moved: Sensitivity) -> str:
@@ -67,7 +89,7 @@ def norms(moved: Sensitivity) -> str:
 def notes(queries: Sequence[Aggregate]) -> list[str]:
     """Return what an answer says about clamping, truncation and groups; static, never measured."""
     query = queries[0]
-    found = [*_cap_notes(query), *_key_notes(query.keys)]
+    found = [*_cap_notes(query), *_join_notes(query), *_key_notes(query.keys)]
     kinds = scope(query.node)
     for asked in dict.fromkeys(q.quantity for q in queries):
         if isinstance(asked, Rows | Known):
@@ -80,22 +102,37 @@ def notes(queries: Sequence[Aggregate]) -> list[str]:
                 f"{what} below {low} counts as {low}, above {high} as {high}, and what is missing "
                 f"does not count"
             )
-    return found
+    return list(dict.fromkeys(found))  # a sum and a sum of squares say the same
 
 
 def _cap_notes(query: Aggregate) -> list[str]:
-    unit = _unit(query)
-    if unit.column is None:
+    told: dict[str, None] = {}
+    for node in walk(query.node):
+        if isinstance(node, Truncate):
+            for cap, what in _caps(node) if node.keys else [(reach(node).rows, "rows")]:
+                if cap is not None:
+                    told[f"at most {cap:,} {what} of one {_unit(query).column} count"] = None
+    if not told:
         return []
-    caps: list[tuple[int | None, str]]
-    if query.keys.columns:
-        groups = unit.max_groups if isinstance(unit.max_groups, int) else None
-        caps = [(unit.max_rows_per_group, "rows in one group"), (groups, "groups")]
-        caps.append((unit.max_rows if isinstance(unit.max_rows, int) else None, "rows"))
-    else:
-        caps = [(reach(query.node).rows, "rows")]
-    told = [f"at most {cap:,} {what} of one {unit.column} count" for cap, what in caps if cap]
-    return [*told[:-1], f"{told[-1]}; intervals do not cover what that leaves out"]
+    *others, last = told
+    return [*others, f"{last}; intervals do not cover what that leaves out"]
+
+
+def _join_notes(query: Aggregate) -> list[str]:
+    return [
+        f"rows whose {' and '.join(key for key, _, _ in node.table.keys)} the public table "
+        f"{node.table.name} does not list are left out"
+        for node in walk(query.node)
+        if isinstance(node, Join) and node.how == "inner"
+    ]
+
+
+def _caps(node: Truncate) -> list[tuple[int | None, str]]:
+    return [
+        (node.max_rows_per_group, "rows in one group"),
+        (node.max_groups, "groups"),
+        (node.max_rows, "rows"),
+    ]
 
 
 def _key_notes(keys: Keys) -> list[str]:
@@ -105,9 +142,7 @@ def _key_notes(keys: Keys) -> list[str]:
 
 
 def _unit(query: Aggregate) -> Unit:
-    source = path(query.node)[0]
-    assert isinstance(source, Source)  # noqa: S101 - what a path begins with
-    return source.unit
+    return unit_of(query.node)
 
 
 def _step(node: Node) -> str:
@@ -122,13 +157,21 @@ def _step(node: Node) -> str:
                 return f"columns {', '.join(new)}: each from the same row"
             return f"columns {', '.join(n for n, _ in node.columns)}"
         case Truncate():
-            caps = [
-                (node.max_rows_per_group, "rows in one group"),
-                (node.max_groups, "groups"),
-                (node.max_rows, "rows"),
-            ]
-            kept = ", ".join(f"{cap:,} {what}" for cap, what in caps if cap is not None)
+            kept = ", ".join(f"{cap:,} {what}" for cap, what in _caps(node) if cap is not None)
             return f"of each unit at most {kept}, chosen by a keyed hash of the unit's own rows"
+        case Distinct():
+            if node.within_unit:
+                return "of equal rows of one unit one: each unit by itself, none appears"
+            return "of equal rows one: a row of a unit that hides another brings none with it"
+        case Union():
+            return "both tables together: what one unit has in the one and in the other adds up"
+        case Join():
+            times = node.table.multiplicity
+            copies = "once" if times == 1 else f"at most {times:,} times"
+            return f"join with the public table {node.table.name}: a row comes {copies}"
+        case PerUnit():
+            by = f" and {', '.join(node.keys)}" if node.keys else ""
+            return f"one row for each unit{by}, made of that unit's own rows"
 
 
 def _neighbors(unit: Unit) -> str:

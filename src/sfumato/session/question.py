@@ -18,8 +18,8 @@ from sfumato.session.planner import Wanted, bind, queries
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
+    from sfumato.session.door import Door
     from sfumato.session.plan import Plan
-    from sfumato.session.session import Session
 
 CONFIDENCE = Fraction(95, 100)
 
@@ -31,12 +31,18 @@ class Question:
     `explain` is free and reads nothing; `release` pays.
     """
 
-    session: Session
+    session: Door
     wanted: tuple[Wanted, ...]
     queries: tuple[Aggregate, ...]
+    remarks: tuple[str, ...]
 
     def __init__(
-        self, session: Session, node: Node, keys: Keys, outputs: Mapping[str, Output]
+        self,
+        session: Door,
+        node: Node,
+        keys: Keys,
+        outputs: Mapping[str, Output],
+        remarks: tuple[str, ...] = (),
     ) -> None:
         """Check names and outputs, and find what has to be measured."""
         if not outputs:
@@ -56,6 +62,7 @@ class Question:
             )
         object.__setattr__(self, "session", session)
         object.__setattr__(self, "wanted", wanted)
+        object.__setattr__(self, "remarks", remarks)
         object.__setattr__(self, "queries", tuple(queries(wanted, node, keys)))
 
     @property

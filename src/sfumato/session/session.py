@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.budget import Budget
-from sfumato.core.errors import AnalystError, BudgetError, InputError, LedgerError, UnknownName
+from sfumato.core.errors import (
+    AnalystError,
+    InputError,
+    UnknownName,
+)
 from sfumato.core.schema import Column, Schema
 from sfumato.ledger import Ledger
 from sfumato.noise.rng import Rng, system
 from sfumato.relation.source import Source
 from sfumato.release.release import Release
+from sfumato.session.access import Access
 from sfumato.session.contract import Contract
-from sfumato.session.kernel import Access, measure
+from sfumato.session.kernel import measure
+from sfumato.session.opening import declared, each, first_label, ledger_of, name_of, nonce
 from sfumato.session.part import Part
 from sfumato.session.table import Table
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from sfumato.accounting import Remaining
     from sfumato.backends.base import Backend
     from sfumato.core.unit import Unit
+    from sfumato.ledger import Scope
+    from sfumato.relation.partition import Slice
+    from sfumato.release.card import Card
 
 
 class Session:
@@ -33,9 +43,12 @@ class Session:
 
     Args:
         source: the data: a path to CSV, Parquet or a DuckDB file; a pandas or Polars frame, an
-            Arrow table, or a DuckDB connection.
-        unit: who is protected.
-        schema: the public facts about columns; a column that is not declared does not exist.
+            Arrow table, or a DuckDB connection. Several tables are given by name:
+            ``{"visits": "visits.csv", "calls": frame}``.
+        unit: who is protected; for several tables one unit for all, or one for each by name, which
+            may differ in their caps.
+        schema: the public facts about columns; a column that is not declared does not exist. For
+            several tables, a schema for each by name.
         budget: the limit for everything that is ever released, by everybody.
         ledger: the file that records what was spent, made if it does not exist; or the ledger of
             another session. Without one the record is kept in memory and lost with the process.
@@ -45,6 +58,7 @@ class Session:
             ledger was last refreshed to, or one for the path, and for a frame a random label.
         rows: the public number of rows, under 'replace' neighbors.
         analyst: who asks, where the ledger has shares.
+        public: tables that nobody is protected by, by name, for joins: paths or frames.
 
     Example:
         >>> import pyarrow as pa, sfumato as sf
@@ -66,25 +80,32 @@ class Session:
         self,
         source: Any,
         *,
-        unit: Unit,
-        schema: Schema | dict[str, Column],
+        unit: Unit | Mapping[str, Unit],
+        schema: Schema | Mapping[str, Column] | Mapping[str, Schema],
         budget: Budget,
         ledger: str | PathLike[str] | Ledger | None = None,
         name: str | None = None,
-        version: str | None = None,
-        rows: int | None = None,
+        version: str | Mapping[str, str] | None = None,
+        rows: int | Mapping[str, int] | None = None,
         analyst: str | None = None,
+        public: Mapping[str, Any] | None = None,
     ) -> None:
         """Check the declaration, open the data and the ledger."""
         from sfumato.backends.duckdb import DuckDB
 
-        is_file = isinstance(source, str | PathLike)
-        declared = Schema(schema) if isinstance(schema, dict) else schema
-        table = Source(name or _name_of(source), declared, unit, rows)
-        backend = DuckDB.open({table: source})
-        opened = _ledger(ledger, budget, unit, {})
-        kept = opened.version(table.name) or _first(source) if is_file else _nonce()
-        self._begin({table: version or kept}, backend, opened, analyst)
+        if isinstance(source, Mapping):
+            tables = declared(source, unit, schema, rows)
+        else:
+            facts = Schema(schema) if isinstance(schema, dict) else schema
+            tables = {Source(name or name_of(source), facts, unit, rows): source}  # type: ignore[arg-type]
+        backend = DuckDB.open(tables)
+        opened = ledger_of(ledger, budget, next(iter(tables)).unit, {})
+        labels = {}
+        for table, given in tables.items():
+            is_file = isinstance(given, str | PathLike)
+            kept = opened.version(table.name) or first_label(given) if is_file else nonce()
+            labels[table] = each(version, table.name) or kept
+        self._begin(labels, backend, opened, analyst, public or {})
         self._lent = isinstance(ledger, Ledger)
 
     @classmethod
@@ -93,13 +114,13 @@ class Session:
 
         tables = {t.relation: t for t in contract.tables.values()}
         backend = DuckDB.open({source: t.location for source, t in tables.items()})
-        ledger = _ledger(contract.ledger, contract.budget, contract.unit, contract.analysts)
+        ledger = ledger_of(contract.ledger, contract.budget, contract.unit, contract.analysts)
         session = cls.__new__(cls)
         versions = {
-            source: t.version or ledger.version(t.name) or _first(t.location)
+            source: t.version or ledger.version(t.name) or first_label(t.location)
             for source, t in tables.items()
         }
-        session._begin(versions, backend, ledger, analyst)
+        session._begin(versions, backend, ledger, analyst, contract.public)
         return session
 
     def _begin(
@@ -108,7 +129,9 @@ class Session:
         backend: Backend,
         ledger: Ledger,
         analyst: str | None,
+        public: Mapping[str, Any],
     ) -> None:
+        self._public, self._snapshots = dict(public), dict[str, Mapping[str, Sequence[Any]]]()
         self._tables = {source.name: source for source in versions}
         self._backend, self._ledger, self._analyst = backend, ledger, analyst
         self._rng: Rng = system()
@@ -121,6 +144,9 @@ class Session:
                 "this ledger gives analysts shares of the budget, so everybody who asks has a "
                 "name. Pass analyst=."
             )
+        if ledger.durable:  # an edit of what is declared is an event of its own
+            for source in versions:
+                ledger.declare(source.name, source)
 
     def table(self, name: str | None = None) -> Table:
         """Return a private table: the only one, or that of a name."""
@@ -130,14 +156,44 @@ class Session:
                     f"this session has several tables: {', '.join(self._tables)}. Name one."
                 )
             name = next(iter(self._tables))
-        if name not in self._tables:
+        if not isinstance(name, str) or name not in self._tables:
             raise UnknownName(f"no table {name!r} here; there are: {', '.join(self._tables)}.")
         return Table(self, self._tables[name])
+
+    def dummy(self, table: str | None = None, rows: int = 1000) -> pa.Table:
+        """Return look-alike rows of a table as Arrow: free, and made from its declaration alone.
+
+        Args:
+            table: its name; may be left out if there is only one.
+            rows: how many.
+        """
+        from sfumato.session.dummy import dummy
+
+        self.table(table)  # refuses one that does not exist
+        return dummy(self._tables[table or next(iter(self._tables))], rows, self._rng)
 
     @property
     def tables(self) -> tuple[str, ...]:
         """The names of the tables."""
         return tuple(self._tables)
+
+    def public(self, name: str) -> Mapping[str, Sequence[Any]]:
+        """Return the columns of a public table; it is read once."""
+        from sfumato.session.public import read_public
+
+        if name not in self._public:
+            raise UnknownName(
+                f"no public table {name!r} here; there are: {', '.join(self._public) or 'none'}. "
+                f"Pass a frame, or let the owner declare it: public={{{name!r}: ...}}."
+            )
+        if name not in self._snapshots:
+            self._snapshots[name] = read_public(self._public[name], name)
+        return self._snapshots[name]
+
+    @property
+    def analyst(self) -> str | None:
+        """Who asks, where the ledger has shares."""
+        return self._analyst
 
     @property
     def remaining(self) -> Remaining:
@@ -155,24 +211,69 @@ class Session:
         return self._backend.dialect
 
     def perform(
-        self, parts: Sequence[Part], *, request: str | None = None, delta: Any = 0
+        self,
+        parts: Sequence[Part],
+        *,
+        request: str | None = None,
+        delta: Any = 0,
+        slice: Slice | None = None,
+        scope: Scope | None = None,
     ) -> tuple[Release, ...]:
         """Measure parts in one charge, through the kernel. Plans and tables call it."""
         if not parts:
             raise InputError("there is nothing to measure. Pass at least one question.")
-        if any(self._tables.get(part.source.name) != part.source for part in parts):
+        if any(self._tables.get(s.name) != s for part in parts for s in part.sources):
             raise InputError(
                 "this question was made for another table, or for other facts about it, and its "
                 "sensitivity would not hold here. Ask a table of this session: session.table()."
             )
         access = Access(
-            self._backend,
-            self._ledger,
-            self._versions[parts[0].source.name],
-            self._analyst,
-            self._rng,
+            self._backend, self._ledger, self._versions, self._analyst, slice, scope, self._rng
         )
-        return measure(parts, access, request=request or _nonce(), delta=delta)
+        return measure(parts, access, request=request or nonce(), delta=delta)
+
+    def certificate(self, release: Release) -> Card:
+        """Return the certificate of a release, with what the ledger says about it.
+
+        Raises:
+            InputError: this session's ledger did not pay for it.
+        """
+        from sfumato.session.certificate import recorded
+
+        if not isinstance(release, Release):
+            raise InputError("a certificate is that of a release. Pass what release() returned.")
+        if release.receipt is None:
+            return release.card()
+        return release.card(recorded(self._ledger, release, self._analyst))
+
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        releases: Sequence[Release] | None = None,
+        title: str = "",
+    ) -> str | None:
+        """Write contract, answers, ledger and certificate as one page; free, and reads no data.
+
+        Args:
+            path: where to write the page; without one its text is returned.
+            releases: the answers to show; without them what the ledger stores of each.
+            title: the heading.
+
+        Raises:
+            InputError: this session's ledger did not pay for one of the releases.
+        """
+        from sfumato.session.report import Report
+
+        tables = {source: self._versions[name] for name, source in self._tables.items()}
+        made = Report(
+            ledger=self._ledger,
+            tables=tables,
+            releases=releases,
+            title=title,
+            analyst=self._analyst,
+        )
+        return made.page().write(None if path is None else Path(path))
 
     def close(self) -> None:
         """Close the data, and the ledger unless another session lent it."""
@@ -209,57 +310,3 @@ def connect(contract: str | PathLike[str] | Contract, *, analyst: str | None = N
     """
     read = contract if isinstance(contract, Contract) else Contract.read(contract)
     return Session._of(read, analyst)
-
-
-def _ledger(
-    given: str | PathLike[str] | Ledger | None,
-    budget: Budget,
-    unit: Unit,
-    analysts: Mapping[str, Budget],
-) -> Ledger:
-    """Open the ledger, or make it; a unit or budget that is not the recorded one is refused."""
-    if not isinstance(budget, Budget):
-        raise InputError("a session needs a limit. Pass budget=sf.Budget(epsilon=4).")
-    if given is None:
-        return Ledger.create(None, budget, unit, analysts=analysts)
-    ledger = given if isinstance(given, Ledger) else _file(Path(given), budget, unit, analysts)
-    ledger.check_unit(unit)
-    if ledger.budget != budget:
-        raise BudgetError(
-            f"the ledger has {ledger.budget!r}, and {budget!r} is declared now. A limit that moves "
-            f"with a declaration would be none. Declare what the ledger has, or have the owner "
-            f"raise it first: sfumato.ledger.Ledger.open(file).raise_budget(...)."
-        )
-    if not isinstance(given, Ledger) and ledger.analysts != dict(analysts):
-        raise BudgetError(
-            "the ledger records other shares of analysts than are declared now, and only what it "
-            "records is enforced. Declare what it has (see `sfumato ledger show`), or have the "
-            "owner give the share: ledger.raise_budget(budget, analyst)."
-        )
-    return ledger
-
-
-def _file(path: Path, budget: Budget, unit: Unit, analysts: Mapping[str, Budget]) -> Ledger:
-    try:  # also over what a process left that was killed while making it
-        return Ledger.create(path, budget, unit, analysts=analysts)
-    except LedgerError:
-        if not path.exists():
-            raise
-    return Ledger.open(path)
-
-
-def _name_of(source: Any) -> str:
-    if isinstance(source, str | PathLike):
-        file, _, table = str(source).removeprefix("duckdb:").partition("#")
-        return table or Path(file).name.split(".")[0] or "table"
-    return "table"
-
-
-def _first(source: Any) -> str:
-    """Return the label of a file for which nobody gave one: another path is other data."""
-    path = str(Path(str(source)).absolute())
-    return f"1 at {hashlib.sha256(path.encode(errors='surrogateescape')).hexdigest()[:12]}"
-
-
-def _nonce() -> str:
-    return system().words(2).tobytes().hex()

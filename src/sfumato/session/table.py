@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.core.errors import ExpressionError, InputError, QueryError
+from sfumato.core.errors import ExpressionError, QueryError
 from sfumato.core.schema import Schema
-from sfumato.relation.expr import Name
+from sfumato.relation.bound import truncated
+from sfumato.relation.expr import Name, Scope
 from sfumato.relation.keys import Keys
 from sfumato.relation.kind import column_of
 from sfumato.relation.node import (
+    Distinct,
     Filter,
+    Join,
     Node,
     Project,
-    path,
+    Union,
+    carries,
     refuse_unit,
     scope,
-    source_of,
+    size,
+    sources,
+    unit_of,
 )
-from sfumato.session.output import Output, count, mean, sum
+from sfumato.relation.partition import Partition, Slice
+from sfumato.session.bins import Bins
+from sfumato.session.door import Within, narrowed
+from sfumato.session.output import Output, count, mean, named, std, sum, variance
 from sfumato.session.part import Part
 from sfumato.session.question import Question
+from sfumato.session.units import Units
 from sfumato.sql.expression import parse
 
 if TYPE_CHECKING:
     from sfumato.accounting import Remaining
+    from sfumato.core.budget import Budget
     from sfumato.core.unit import Unit
     from sfumato.release.release import Release
-    from sfumato.session.session import Session
+    from sfumato.session.door import Door
 
 LONGEST = 200  # steps of one plan
 
@@ -41,7 +53,7 @@ class Table:
     Get one from `Session.table`.
     """
 
-    _session: Session
+    _session: Door
     _node: Node
 
     def filter(self, *conditions: str) -> Table:
@@ -89,9 +101,122 @@ class Table:
                 )
         return Grouped(self, Keys.of(visible, names, keys))
 
+    def distinct(self, *, within_unit: bool = False) -> Table:
+        """Keep one of equal rows.
+
+        Equal rows of different units become one too, so nobody can say any more whose a row is:
+        what counts of each unit is capped here, and nothing after it can be done unit by unit.
+
+        Args:
+            within_unit: keep one of the equal rows of each unit instead, and the unit with it.
+        """
+        if within_unit:
+            return self._with(Distinct(self._node, within_unit=True))
+        node = self._node
+        if carries(node):
+            node = truncated(Distinct(node, within_unit=True), ())
+        return self._with(Distinct(node, within_unit=False))
+
+    def union(self, other: Table) -> Table:
+        """Put the rows of another table with the same columns below those of this one.
+
+        The other may be this table, filtered otherwise, or another one of the session. What one
+        unit has in both adds up.
+        """
+        if not isinstance(other, Table) or other._session != self._session:
+            raise QueryError(
+                "a table is united with a table of the same session (and of the same part or "
+                "scope of it), because one budget pays for both."
+            )
+        return self._with(Union(self._node, other._node))
+
+    def join(
+        self,
+        public: Any,
+        on: str | Sequence[str] | Mapping[str, str],
+        *,
+        how: Literal["inner", "left"] = "inner",
+    ) -> Table:
+        """Add the columns of a public table to the rows that have its key.
+
+        A snapshot of the public table is taken now, and kinds and bounds of its columns are read
+        off it. A row counts once for every public row with its key.
+
+        Args:
+            public: the name of a public table of the session, or one in your hands: a frame of
+                pandas, Polars or Arrow, or ``{"zone": ["A", "B"], "people": [1200, 800]}``.
+            on: the key column or columns; ``{"zone": "id"}`` where the public one is called
+                otherwise.
+            how: ``"inner"`` drops rows without a public row, ``"left"`` keeps them, with NULL in
+                the new columns.
+        """
+        from sfumato.session.public import read_public, snapshot
+
+        name = public if isinstance(public, str) else "given"
+        data = self._session.public(name) if name is public else read_public(public, name)
+        pairs = on if isinstance(on, Mapping) else {key: key for key in _listed(on)}
+        if not pairs:
+            raise QueryError("join needs the column that both tables have: on='zone'.")
+        for key in pairs:
+            refuse_unit(Name(key), self._node)
+        return self._with(Join(self._node, snapshot(name, data, pairs, self._scope), how))
+
+    def group_by_unit(self, *columns: str) -> Units:
+        """Group by the unit, to make one row of all its rows; or one for each unit and group.
+
+        Example: ``trips.group_by_unit().sum("fare")`` has one row for each rider, and
+        ``.mean("fare")`` of that is what a rider spends on average.
+        """
+        return Units(self, tuple(name for given in columns for name in _listed(given)))
+
+    def partition(self, column: str, keys: Any = None) -> dict[Any, Table]:
+        """Split by a public column into tables that cost together as little as the worst of them.
+
+        Of one unit no more counts than its caps allow, in groups by the column; so it can be in a
+        few of the parts only (in one, for row units), and only those are charged to the budget: of
+        all parts, the most expensive few. That holds for questions to parts of the same split of
+        the same version; other questions add up as always.
+
+        Args:
+            column: the column.
+            keys: its values, if the schema does not list them or not all are needed.
+        """
+        if isinstance(self._session, Within) and self._session.slice is not None:
+            raise QueryError(
+                "this table is already one part of a partition, and parts of parts are not "
+                "counted beside one another. Split the whole table by one column that tells "
+                "them all apart, made with with_columns."
+            )
+        if not isinstance(column, str):
+            raise QueryError("partition takes the name of a column, such as partition('zone').")
+        refuse_unit(Name(column), self._node)
+        split = Partition.of(self._node, Keys.of(self._scope, [column], keys))
+        return {
+            key: Table(narrowed(self._session, slice=Slice(split, key)), split.part(key))
+            for key in split.values()
+        }
+
+    @contextmanager
+    def scope(self, budget: Budget) -> Iterator[Table]:
+        """Set part of the budget aside for what is asked inside; what is left of it returns.
+
+        Nobody else can spend it meanwhile, and what is asked inside cannot spend more.
+
+        Example:
+            ``with trips.scope(sf.Budget(epsilon=1)) as inside: inside.count().release(...)``
+        """
+        if isinstance(self._session, Within) and self._session.scope is not None:
+            raise QueryError("this table is already inside a scope. Ask it, or leave that first.")
+        ledger = self._session.ledger
+        opened = ledger.open_scope(budget, self._session.analyst)
+        try:
+            yield Table(narrowed(self._session, scope=opened), self._node)
+        finally:
+            ledger.close_scope(opened)
+
     def agg(self, /, *unnamed: Output, **outputs: Output) -> Question:
         """Ask for several numbers at once: ``agg(n=sf.count(), fare=sf.mean("fare"))``."""
-        return Question(self._session, self._node, Keys(), _outputs(unnamed, outputs))
+        return Question(self._session, self._node, Keys(), named(unnamed, outputs))
 
     def count(self, expression: str | None = None) -> Question:
         """Count rows, or those in which an expression is not missing."""
@@ -105,10 +230,32 @@ class Table:
         """Average a column or an expression."""
         return _single(self, mean(expression))
 
+    def variance(self, expression: str) -> Question:
+        """Take the variance of a column or an expression, of the rows themselves."""
+        return _single(self, variance(expression))
+
+    def std(self, expression: str) -> Question:
+        """Take the standard deviation of a column or an expression, the root of its variance."""
+        return _single(self, std(expression))
+
+    def histogram(self, column: str, edges: int | Sequence[Any]) -> Question:
+        """Count rows in public bins of a column of numbers, dates or timestamps.
+
+        Args:
+            column: the column; that of the bins in the answer is called so too.
+            edges: the edges of the bins, as in ``[0, 10, 50, 200]``: each bin holds its lower edge,
+                the last one both. Or how many bins of equal width the declared bounds have.
+        """
+        return _binned(self, Keys(), column, edges)
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return tuple(scope(self._node))
+        return tuple(self._scope)
+
+    @property
+    def _scope(self) -> Scope:
+        return scope(self._node)
 
     @property
     def schema(self) -> Schema:
@@ -118,7 +265,7 @@ class Table:
     @property
     def unit(self) -> Unit:
         """Who is protected."""
-        return source_of(self._node).unit
+        return unit_of(self._node)
 
     @property
     def remaining(self) -> Remaining:
@@ -134,18 +281,22 @@ class Table:
             mechanism: what the exact answer is passed to.
         """
         batch: Sequence[tuple[Any, Any]] = query if mechanism is None else [(query, mechanism)]
+        if not isinstance(batch, list | tuple) or not all(_is_pair(each) for each in batch):
+            raise QueryError(
+                "measure takes a question and a mechanism, or a list of pairs of the two."
+            )
         releases: tuple[Release, ...] = self._session.perform([Part.of(q, m) for q, m in batch])
         return releases if mechanism is None else releases[0]
 
     def __repr__(self) -> str:
         """Show what is public about it."""
-        source = source_of(self._node)
-        steps = len(path(self._node)) - 1
+        tables = " and ".join(repr(source.name) for source in sources(self._node))
+        steps = size(self._node) - 1
         after = f" after {steps} step{'s' * (steps > 1)}" if steps else ""
-        return f"<private table {source.name!r}{after}: {', '.join(self.columns)}; {self.unit!r}>"
+        return f"<private table {tables}{after}: {', '.join(self.columns)}; {self.unit!r}>"
 
     def _with(self, node: Node) -> Table:
-        if len(path(node)) > LONGEST:
+        if size(node) > LONGEST:
             raise QueryError(
                 f"a plan of more than {LONGEST} steps is refused, because every step is checked "
                 f"again at each use. Combine steps."
@@ -163,7 +314,7 @@ class Grouped:
     def agg(self, /, *unnamed: Output, **outputs: Output) -> Question:
         """Ask for several numbers at once: ``agg(n=sf.count(), fare=sf.mean("fare"))``."""
         table = self._table
-        return Question(table._session, table._node, self._keys, _outputs(unnamed, outputs))
+        return Question(table._session, table._node, self._keys, named(unnamed, outputs))
 
     def count(self, expression: str | None = None) -> Question:
         """Count rows, or those in which an expression is not missing."""
@@ -177,10 +328,32 @@ class Grouped:
         """Average a column or an expression."""
         return _single(self, mean(expression))
 
+    def variance(self, expression: str) -> Question:
+        """Take the variance of a column or an expression, of the rows themselves."""
+        return _single(self, variance(expression))
+
+    def std(self, expression: str) -> Question:
+        """Take the standard deviation of a column or an expression, the root of its variance."""
+        return _single(self, std(expression))
+
+    def histogram(self, column: str, edges: int | Sequence[Any]) -> Question:
+        """Count rows in public bins of a column, in each group.
+
+        Args:
+            column: the column; that of the bins in the answer is called so too.
+            edges: the edges of the bins, as in ``[0, 10, 50, 200]``: each bin holds its lower edge,
+                the last one both. Or how many bins of equal width the declared bounds have.
+        """
+        return _binned(self._table, self._keys, column, edges)
+
     def __repr__(self) -> str:
         """Show the groups."""
         by = ", ".join(self._keys.columns)
         return f"<{len(self._keys):,} public groups by {by} of {self._table!r}>"
+
+
+def _is_pair(given: object) -> bool:
+    return isinstance(given, list | tuple) and len(given) == 2
 
 
 def _listed(given: Any) -> Sequence[str]:
@@ -191,21 +364,16 @@ def _listed(given: Any) -> Sequence[str]:
     return names
 
 
-def _outputs(unnamed: Sequence[Output], named: dict[str, Output]) -> dict[str, Output]:
-    """Return all outputs by name; those without one go by their own."""
-    for output in unnamed:
-        if not isinstance(output, Output):
-            raise ExpressionError(
-                "agg takes outputs, such as agg(n=sf.count(), fare=sf.mean('fare'))."
-            )
-    own = [output.name for output in unnamed]
-    twice = next((name for name in own if own.count(name) > 1 or name in named), None)
-    if twice is not None:
-        raise InputError(
-            f"two outputs would be called {twice!r}. Name them: agg(a=sf.count(), b=...)."
-        )
-    return {**dict(zip(own, unnamed, strict=True)), **named}
-
-
 def _single(asked: Table | Grouped, output: Output) -> Question:
     return asked.agg(**{output.name: output})
+
+
+def _binned(table: Table, keys: Keys, column: str, edges: Any) -> Question:
+    if not isinstance(column, str):
+        raise QueryError("histogram takes the name of a column, such as histogram('fare', 20).")
+    refuse_unit(Name(column), table._node)
+    bins = Bins.of(table._scope, column, edges)
+    same = {name: Name(name) for name in table._scope}
+    cut = table._with(Project(table._node, tuple({**same, column: bins.expr}.items())))
+    groups = bins.within(keys, cut._scope)
+    return Question(cut._session, cut._node, groups, {"n": count()}, (bins.note,))

@@ -13,7 +13,7 @@ Sensitivity(l0=1, l1=1, l2=1, linf=1)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import strategies as st
 
@@ -22,25 +22,34 @@ from sfumato.relation import (
     Aggregate,
     Call,
     Constant,
+    Distinct,
     Expr,
     Filter,
+    Join,
     Keys,
     Known,
     Name,
     Node,
+    PerUnit,
     Project,
+    PublicTable,
     Quantity,
     Rows,
     Source,
+    Squares,
+    Summary,
     Total,
     Truncate,
+    Union,
     bounded,
     reach,
 )
+from sfumato.relation.bound import truncated
 from sfumato.relation.expr import Scope, typed
-from sfumato.relation.kind import Number, Truth, domain, value
-from sfumato.relation.node import path, source_of
+from sfumato.relation.kind import Kind, Label, Number, Truth, domain, value
+from sfumato.relation.node import carries, unit_of, walk
 from sfumato.relation.node import scope as scope_of
+from sfumato.relation.summary import Function
 from sfumato.testing.expressions import TEXTS, expressions
 
 MOST_CELLS = 200  # an answer that a test can look at
@@ -50,7 +59,13 @@ MOST_CELLS = 200  # an answer that a test can look at
 
 
 @st.composite
-def nodes(draw: st.DrawFn, source: Source, *, truncate: bool = False) -> Node:
+def nodes(
+    draw: st.DrawFn,
+    source: Source,
+    *,
+    truncate: bool = False,
+    algebra: Sequence[str] = (),
+) -> Node:
     """Chains of filters and projections over a table.
 
     Args:
@@ -58,6 +73,7 @@ def nodes(draw: st.DrawFn, source: Source, *, truncate: bool = False) -> Node:
         source: the table.
         truncate: whether units are truncated between the steps as well, by any columns; no
             question of an analyst is planned so, but every such tree must be bounded.
+        algebra: what else is put between the steps, once or twice: some of `ALGEBRA`.
     """
     node: Node = source
     plain = st.sampled_from(("filter", "with_columns", "redefine", "select", "rename"))
@@ -69,9 +85,80 @@ def nodes(draw: st.DrawFn, source: Source, *, truncate: bool = False) -> Node:
                 "truncate",
                 *(["disguise"] if draw(st.integers(0, 2)) == 2 else []),
             ]
+    for _ in range(draw(st.integers(1, 2)) if algebra else 0):
+        place = draw(st.integers(0, len(steps)))
+        steps.insert(place, draw(st.sampled_from(algebra)))
     for step in steps:
-        node = draw(_step(node, step))
+        if step in ("truncate", "per unit", "distinct within unit") and not carries(node):
+            continue
+        node = draw(_algebra(node, step) if step in ALGEBRA else _step(node, step))
     return node
+
+
+ALGEBRA = ("distinct", "distinct within unit", "union", "join", "per unit")
+
+
+@st.composite
+def _algebra(draw: st.DrawFn, node: Node, step: str) -> Node:
+    """Draw a step, or leave it out where numbers would grow beyond what is computed exactly."""
+    try:
+        return draw(_combined(node, step))
+    except ExpressionError:
+        return node
+
+
+@st.composite
+def _combined(draw: st.DrawFn, node: Node, step: str) -> Node:
+    visible = scope_of(node)
+    match step:
+        case "distinct":
+            return Distinct(truncated(node, ()), within_unit=False)
+        case "distinct within unit":
+            return Distinct(node, within_unit=True)
+        case "union":
+            more = [n for n, kind in visible.items() if isinstance(kind, Number)]
+            moved = [
+                (n, Call("+", (Name(n), Constant(1))) if n in more else Name(n)) for n in visible
+            ]
+            fewer: Node = Filter(node, draw(_comparisons(visible)))
+            return Union(node, Project(node, tuple(moved)) if draw(st.booleans()) else fewer)
+        case "join":
+            table = draw(public_tables(visible))
+            return Join(node, table, "left" if draw(st.booleans()) else "inner")
+    keys_ = tuple(draw(_some_of(list(visible), (0, 0, 1))))
+    fresh = [name for name in _FRESH if name not in keys_]
+    made = draw(st.lists(summaries(visible), min_size=1, max_size=2))
+    return PerUnit(node, keys_, tuple(zip(fresh, made, strict=False)))
+
+
+@st.composite
+def public_tables(draw: st.DrawFn, scope: Scope) -> PublicTable:
+    """Public tables that meet one column: some keys once, some several times, some never."""
+    key = draw(st.sampled_from(list(scope)))
+    every = domain(scope[key])
+    known: Sequence[Any] = TEXTS if every is None else [*every[:3], *every[-1:]]
+    if isinstance(scope[key], Truth):
+        known = [False, True]
+    codes = draw(st.lists(st.sampled_from(known), min_size=1, max_size=4))
+    kinds: dict[str, Kind] = {"p1": Number(-2, 3), "p2": Truth(), "p3": Label(("r", "s"))}
+    columns = []
+    for name in draw(st.lists(st.sampled_from(sorted(kinds)), max_size=2, unique=True)):
+        held = {"p1": st.integers(-2, 3), "p2": st.booleans(), "p3": st.integers(0, 1)}[name]
+        size = len(codes)
+        values = draw(st.lists(st.none() | held, min_size=size, max_size=size))
+        if name not in scope:
+            columns.append((name, kinds[name], tuple(values)))
+    return PublicTable("given", ((key, scope[key], tuple(codes)),), tuple(columns))
+
+
+@st.composite
+def summaries(draw: st.DrawFn, scope: Scope) -> Summary:
+    """Summaries of the rows of one unit, with small caps."""
+    function = draw(st.sampled_from(get_args(Function)))
+    cap = draw(st.integers(1, 3))
+    if function == "count":
+        return Summary(function, draw(st.none() | expressions(scope, Number, depth=1)), cap)
+    return Summary(function, draw(expressions(scope, Number, depth=1)), cap)
 
 
 @st.composite
@@ -175,8 +262,9 @@ def _some_of(columns: list[str], sizes: Sequence[int]) -> st.SearchStrategy[list
 
 @st.composite
 def quantities(draw: st.DrawFn, scope: Scope) -> Quantity:
-    """Numbers of rows, of known values, and sums about a center."""
-    match draw(st.sampled_from(("rows", "known", "total", "total"))):
+    """Numbers of rows, of known values, and sums of distances from a center or of their squares."""
+    chosen = draw(st.sampled_from(("rows", "known", "total", "total", "squares")))
+    match chosen:
         case "rows":
             return Rows()
         case "known":
@@ -186,11 +274,18 @@ def quantities(draw: st.DrawFn, scope: Scope) -> Quantity:
     kind = typed(summed, scope).kind
     assert isinstance(kind, Number)
     centers = (0, 0, (kind.low + kind.high) // 2, kind.high, kind.low - 1)
-    return Total(summed, draw(st.sampled_from(centers)))
+    made = Squares if chosen == "squares" else Total
+    return made(summed, draw(st.sampled_from(centers)))
 
 
 @st.composite
-def plans(draw: st.DrawFn, source: Source, *, by_hand: bool | None = None) -> list[Aggregate]:
+def plans(
+    draw: st.DrawFn,
+    source: Source,
+    *,
+    by_hand: bool | None = None,
+    algebra: Sequence[str] = (),
+) -> list[Aggregate]:
     """Questions about the same cells of one relation, which one statement answers.
 
     Half of them are planned as the product plans, by `bounded`. The others aggregate a tree made by
@@ -201,14 +296,15 @@ def plans(draw: st.DrawFn, source: Source, *, by_hand: bool | None = None) -> li
         draw: given by hypothesis.
         source: the table.
         by_hand: whether to make trees by hand; both if None.
+        algebra: which of `ALGEBRA` may be among the nodes.
     """
     hand = draw(st.booleans()) if by_hand is None else by_hand
     truncate = hand and source.unit.column is not None
-    node = draw(nodes(source, truncate=truncate))
+    node = draw(nodes(source, truncate=truncate, algebra=algebra))
     visible = scope_of(node)
     groups = draw(keys(visible, draw(_truncated_by(node))))
     asked: list[Quantity] = [Rows(), *draw(st.lists(quantities(visible), max_size=2))]
-    values = tuple(q.expr for q in asked if isinstance(q, Known | Total))
+    values = tuple(q.expr for q in asked if not isinstance(q, Rows))
     if not hand or reach(node).rows is None:
         node = bounded(node, groups, values)
     made = [query for quantity in asked if (query := _made(node, groups, quantity)) is not None]
@@ -218,7 +314,7 @@ def plans(draw: st.DrawFn, source: Source, *, by_hand: bool | None = None) -> li
 @st.composite
 def _truncated_by(draw: st.DrawFn, node: Node) -> Sequence[str] | None:
     """Draw the columns that some truncation below has for groups, or None for any."""
-    below = [each.keys for each in path(node) if isinstance(each, Truncate)]
+    below = [each.keys for each in walk(node) if isinstance(each, Truncate)]
     visible = scope_of(node)
     kept = [by for by in below if set(by) <= visible.keys()]
     same = draw(st.booleans())
@@ -229,7 +325,7 @@ def _made(node: Node, groups: Keys, quantity: Quantity) -> Aggregate | None:
     """Return the question, unless one unit could move it beyond the range of integers."""
     try:
         query = Aggregate(node, groups, quantity)
-        query.sensitivity(source_of(node).unit)
+        query.sensitivity(unit_of(node))
     except (ExpressionError, SensitivityError):
         return None
     return query

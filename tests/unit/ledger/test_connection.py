@@ -82,10 +82,21 @@ def test_folder_that_does_not_exist_is_refused(tmp_path):
 def test_newer_format_is_refused_and_left_alone(make, path):
     make().close()
     with sqlite3.connect(path) as other:
-        other.execute("PRAGMA user_version = 2")
+        other.execute("PRAGMA user_version = 3")
     other.close()
     for use in (Ledger.open, verify):
         with pytest.raises(LedgerError, match="newer version") as caught:
+            use(path)
+        assert type(caught.value) is LedgerError
+
+
+def test_format_from_before_parts_were_counted_is_refused_and_not_misread(make, path):
+    make().close()
+    with sqlite3.connect(path) as other:
+        other.execute("PRAGMA user_version = 1")
+    other.close()
+    for use in (Ledger.open, verify):
+        with pytest.raises(LedgerError, match="before charges of parts") as caught:
             use(path)
         assert type(caught.value) is LedgerError
 

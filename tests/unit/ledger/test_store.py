@@ -9,6 +9,7 @@ from sfumato.accounting import Charge, charge
 from sfumato.core.errors import (
     AnalystError,
     BudgetExceeded,
+    CodecError,
     DataClosed,
     InputError,
     LossError,
@@ -17,7 +18,7 @@ from sfumato.core.errors import (
     UnitError,
 )
 from sfumato.core.loss import Approximate, Concentrated, GaussianShift, Pure
-from sfumato.ledger import Ledger, verify
+from sfumato.ledger import Branch, Ledger, verify
 
 
 def test_reservation_is_charged_before_it_is_touched(make, ask):
@@ -94,7 +95,13 @@ def test_settling_twice_is_harmless_with_the_same_answer_only(make, ask):
 
 @pytest.mark.parametrize(
     "change",
-    [{"plan": "other"}, {"epsilon": "0.2"}, {"version": "2"}, {"dataset": "x"}, {"part": ("a",)}],
+    [
+        {"plan": "other"},
+        {"epsilon": "0.2"},
+        {"version": "2"},
+        {"dataset": "x"},
+        {"part": Branch("0" * 64, "a")},
+    ],
 )
 @pytest.mark.parametrize("after", ["reserve", "settle", "return"])
 def test_same_id_with_another_body_is_refused(make, ask, answer, change, after):
@@ -276,6 +283,42 @@ def test_refresh_returns_nothing_and_never_reuses_a_label(make, ask):
         with pytest.raises(RequestError, match="label"):
             ledger.refresh("trips", label)
     ledger.refresh("zones", "2026-10")
+    assert ledger.verify().ok
+
+
+def test_declaration_is_recorded_once_until_another_is_made(make, path):
+    ledger = make()
+    first, second = {"caps": (5, 20)}, {"caps": (5, 21)}
+    for declared in (first, first, second, second, first):
+        ledger.declare("trips", declared)
+    ledger.declare("zones", first)
+    found = Ledger.open(path).declarations("trips")
+    assert [event.declaration for event in found] == [first, second, first]
+    assert [event.declaration for event in ledger.declarations("zones")] == [first]
+    assert ledger.declarations("none") == []
+    assert found[0].moment <= found[1].moment
+    assert repr(found[0]) == "<entry 1: declared 'trips'>"
+    assert ledger.remaining().epsilon == 1
+    assert ledger.verify().ok
+
+
+def test_declaration_without_a_canonical_form_is_refused(make):
+    ledger = make()
+    with pytest.raises(CodecError):
+        ledger.declare("trips", object())
+    with pytest.raises(InputError):
+        ledger.declare("", 1)
+    assert ledger.history() == []
+
+
+def test_declaration_is_no_version_and_changes_no_sums(make, ask):
+    ledger = make()
+    ask(ledger, analyst="ana")
+    ledger.declare("trips", 1)
+    assert ledger.version("trips") is None
+    assert ledger.spent("ana").epsilon == ledger.spent().epsilon == 10**17
+    assert ledger.history()[0].declaration is None
+    ledger.refresh("trips", "2")
     assert ledger.verify().ok
 
 

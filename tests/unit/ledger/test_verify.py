@@ -9,14 +9,16 @@ import pytest
 
 import sfumato as sf
 from sfumato.accounting import Charge, Limits
-from sfumato.core.codec import encode
+from sfumato.core.codec import digest, encode
 from sfumato.core.errors import CodecError, InputError, LedgerCorrupt, LedgerError
-from sfumato.ledger import Event, Ledger, Tally, verify
+from sfumato.ledger import Branch, Event, Ledger, Tally, verify
+from sfumato.ledger.branch import Peaks
 from sfumato.ledger.chain import link, linked, read_head, write_head
 from sfumato.ledger.event import COLUMNS
 from sfumato.ledger.journal import SCHEMA
 from sfumato.ledger.verify import replay
 
+FAMILY, ENTRIES = digest("trips by zone"), 24
 GUARDS = [
     statement.split()[2] for statement in SCHEMA if statement.startswith("CREATE TRIGGER events")
 ]
@@ -36,6 +38,17 @@ def story(make, ask, answer, path):
     ledger.refresh("trips", "2")
     ledger.raise_budget(sf.Budget(5, "1e-6"))
     ledger.raise_budget(sf.Budget(3), analyst="bob")
+    scope = ledger.open_scope(sf.Budget(1), "ana")  # 14
+    a, b = (Branch(FAMILY, key, 2) for key in "ab")
+    ask(ledger, "q5", "0.3", analyst="ana", plan="d", part=a, scope=scope)  # 15
+    ledger.release_untouched(
+        ask(ledger, "q6", "0.2", analyst="ana", plan="e", part=b, scope=scope)  # 16, 17
+    )
+    answer(ledger, "q7", "0.4", analyst="bob", plan="f", part=b)  # 18, 19, 20
+    ask(ledger, "q7", "0.4", analyst="ana", plan="f", part=b, scope=scope)  # 21, given
+    ledger.close_scope(scope)  # 22
+    ledger.declare("trips", {"caps": 5})  # 23
+    ledger.open_scope(sf.Budget("0.5"), "bob")  # 24, left open
     head = ledger.head
     ledger.close()
     assert verify(path, head).ok
@@ -123,7 +136,7 @@ def test_entries_cannot_be_put_over_or_between_others(story, path, sql):
 
 @pytest.mark.parametrize("column", [f.name for f in fields(Event) if f.name != "seq"])
 def test_changed_column_is_found(story, path, tamper, column):
-    value = {"time": 7, "ref": 99}.get(column, b"x" if "hash" in column else "x")
+    value = {"time": 7, "ref": 99, "scope": 14}.get(column, b"x" if "hash" in column else "x")
     tamper((f"UPDATE events SET {column} = ? WHERE seq = 3", value))  # noqa: S608
     assert "entry 3: it was changed" in problems(path)
 
@@ -149,7 +162,7 @@ def naked(path):
     """A connection to the file, in a transaction in which entries can be changed."""
     connection = sqlite3.connect(path, isolation_level=None)
     (before,) = connection.execute("SELECT count(*) FROM events").fetchone()
-    assert before == 13
+    assert before == ENTRIES
     yield connection
     connection.close()
 
@@ -180,7 +193,7 @@ def test_flipped_bit_is_found_in_every_column_of_every_entry(story, naked, colum
                 continue  # what the table itself does not take
             changes += 1
             assert not found.ok, (seq, value, other)
-    assert changes >= 13
+    assert changes >= ENTRIES
     assert replay(naked).ok
 
 
@@ -215,7 +228,7 @@ def check_file_flips(path, head, places):
 
 
 def test_flipped_bit_of_the_file_is_found_or_means_nothing(story, path):
-    assert 0 < check_file_flips(path, story, range(0, path.stat().st_size, 499)) < 120
+    assert 0 < check_file_flips(path, story, range(0, path.stat().st_size, 499)) < 140
 
 
 @pytest.mark.deep
@@ -231,7 +244,7 @@ def test_changed_answer_is_found(story, path, tamper, ask):
 
 
 def test_changed_entry_is_not_believed_when_charging(story, path, tamper, ask):
-    tamper(("UPDATE events SET sums = ? WHERE seq = 13", encode((Tally(), Tally()))))
+    tamper(("UPDATE events SET sums = ? WHERE seq = 24", encode((Tally(), Tally()))))
     with pytest.raises(LedgerCorrupt, match="was changed"):
         ask(Ledger.open(path), "q9", 1, analyst="ana", plan="z")
 
@@ -310,6 +323,7 @@ def without(number):
 
 
 FREE = encode(Charge(0, 0))
+PARTS = {key: encode(Branch(FAMILY, key, 2)) for key in "ab"}
 FORGERIES = {
     "charge": (edited(1, charge_bytes=FREE), "entry 1: its question is not the one"),
     "sums": (edited(3, sums=encode((Tally(), Tally()))), "entry 3: its running sums do not"),
@@ -332,6 +346,77 @@ FORGERIES = {
     "unreadable": (edited(1, loss_bytes=b"{"), "entry 1: it cannot be read"),
     "no loss": (edited(1, loss_bytes=None), "entry 1: it does not say"),
     "answer to a touch": (edited(2, answer_hash=b"x"), "entry 2: an answer belongs"),
+    "other part": (edited(15, part=PARTS["b"]), "entry 15: its question is not the one"),
+    "no part": (edited(15, part=None, family=None), "entry 15: its question is not the one"),
+    "other family": (edited(15, family="0" * 64), "entry 15: it is filed under another family"),
+    "no family": (edited(15, family=None), "entry 15: it is filed under another family"),
+    "sums of a part": (
+        edited(18, peaks_bytes=encode((Peaks(), Peaks()))),
+        "entry 18: the sums of its family of parts do not",
+    ),
+    "no sums of a part": (edited(18, peaks_bytes=None), "entry 18: the sums of its family"),
+    "sums of no part": (
+        edited(2, peaks_bytes=encode((Peaks(), Peaks()))),
+        "entry 2: the sums of its family",
+    ),
+    "given back to another part": (
+        edited(17, part=PARTS["a"]),
+        "entry 17: it gives back to another part or scope",
+    ),
+    "given back to the budget": (
+        edited(17, scope=None),
+        "entry 17: it gives back to another part or scope",
+    ),
+    "out of the scope": (edited(15, scope=None), "entry 15: its running sums do not add up"),
+    "into no scope": (edited(18, scope=7), "entry 18: its scope is not open, or not its own"),
+    "into another's scope": (edited(18, scope=14), "entry 18: its scope is not open, or not"),
+    "touch in a scope": (edited(2, scope=14), "entry 2: its scope is not open, or not its own"),
+    "small envelope": (
+        edited(14, charge_bytes=encode(Charge(10**17, 10**16))),
+        "entry 14: its envelope is not that of its budget",
+    ),
+    "envelope of another budget": (
+        edited(
+            14,
+            detail=encode(sf.Budget("0.5")),
+            charge_bytes=encode(Charge(5 * 10**17, 122459331201854565)),
+        ),
+        "entry 14: its running sums do not add up",
+    ),
+    "overdrawn scope": (
+        edited(
+            14,
+            detail=encode(sf.Budget("0.1")),
+            charge_bytes=encode(Charge(10**17, 4995837495787998)),
+        ),
+        "entry 15: its scope does not admit it",
+    ),
+    "large envelope": (
+        edited(
+            24,
+            detail=encode(sf.Budget(9)),
+            charge_bytes=encode(Charge(9 * 10**18, 8997779298858319346)),
+        ),
+        "entry 24: the budget does not admit it",
+    ),
+    "scope of a stranger": (edited(24, analyst="eve"), "entry 24: its analyst has no share"),
+    "freed twice": (
+        lambda events: [*events[:22], replace(events[21], seq=23)],
+        "entry 23: its scope is not open",
+    ),
+    "freed for another": (edited(22, analyst="bob"), "entry 22: its scope is not open"),
+    "freed nothing": (edited(22, scope=None), "entry 22: its scope is not open"),
+    "never freed": (without(22), "entry 22: its running sums do not add up"),
+    "sums in a scope": (
+        edited(15, sums=encode((Tally(), Tally(), Tally(), Tally()))),
+        "entry 15: its running sums do not",
+    ),
+    "declared twice": (
+        lambda events: [*events[:23], replace(events[22], seq=24)],
+        "entry 24: it declares nothing new",
+    ),
+    "declared about nothing": (edited(23, dataset=None), "entry 23: it declares nothing new"),
+    "declared unreadably": (edited(23, detail=b"{"), "entry 23: it cannot be read"),
 }
 
 
@@ -347,10 +432,18 @@ def test_forged_history_is_found_by_its_meaning(story, path, forge, forgery):
 
 UNBELIEVED = {
     "budget of another kind": (edited(12, detail=encode((1, 2))), lambda ledger, _: ledger.budget),
-    "unreadable sums": (edited(13, sums=b"{"), lambda ledger, _: ledger.head),
+    "unreadable sums": (edited(24, sums=b"{"), lambda ledger, _: ledger.head),
     "gift of nothing": (
         edited(4, ref=999),
         lambda ledger, ask: ask(ledger, "q1", 1, analyst="bob"),
+    ),
+    "sums of a part too few": (
+        edited(18, peaks_bytes=encode((Peaks(),))),
+        lambda ledger, _: ledger.history(),
+    ),
+    "scope of another kind": (
+        edited(24, detail=encode(1)),
+        lambda ledger, _: ledger.scopes(),
     ),
     "lost reservation": (
         lambda events: [events[0], replace(events[1], ref=999)],
@@ -382,6 +475,31 @@ def test_spending_beyond_a_share_is_found(make, ask, path):
     )
     ask(ledger, "q1", 2, analyst="ana")
     assert "entry 1: its analyst's share does not admit it" in problems(path)
+
+
+def test_other_width_of_a_family_is_found(make, ask, path, monkeypatch):
+    ledger = make(5)
+    ask(ledger, "q1", part=Branch(FAMILY, "a", 2))
+    monkeypatch.setattr("sfumato.ledger.event.Event.branch", property(lambda _: None))
+    ask(ledger, "q2", plan="b", part=Branch(FAMILY, "b", 1))
+    monkeypatch.undo()
+    assert "entry 2: its family of parts had another width" in problems(path)
+
+
+def test_spending_beyond_a_scope_is_found(make, ask, path, monkeypatch):
+    ledger = make(5)
+    scope = ledger.open_scope(sf.Budget(1))
+    monkeypatch.setattr("sfumato.ledger.scope.Scope.admits", lambda *_: True)
+    ask(ledger, "q1", 2, scope=scope)
+    assert problems(path) == "entry 2: its scope does not admit it."
+
+
+def test_scope_that_was_opened_on_closed_data_is_found(make, path, monkeypatch):
+    ledger = make(5)
+    ledger.fault()
+    monkeypatch.setattr("sfumato.ledger.journal.Journal.closed", lambda _: False)
+    ledger.open_scope(sf.Budget(1))
+    assert problems(path) == "entry 2: the data was closed."
 
 
 def test_use_of_closed_data_is_found(make, ask, path, monkeypatch):
@@ -429,7 +547,7 @@ def test_ten_thousand_problems_are_not_all_listed(make, ask, path, tamper):
 def test_every_column_is_part_of_the_hash():
     plain = Event(seq=1, prev_hash=b"", hash=b"", kind="touched")
     for name in COLUMNS:
-        changed = replace(plain, **{name: 7 if name in ("seq", "ref", "time") else b"7"})
+        changed = replace(plain, **{name: 7 if name in ("seq", "ref", "scope", "time") else b"7"})
         assert (link(changed) == link(plain)) == (name == "hash"), name
 
 

@@ -19,6 +19,7 @@ from sfumato.core.loss import (
 from sfumato.core.unit import Unit
 from sfumato.release import Measure, Release
 from sfumato.release.price import Price
+from sfumato.release.record import Figures, Record
 from sfumato.release.wording import describe
 
 
@@ -40,10 +41,12 @@ def test_card_of_a_session_names_unit_and_receipt(make):
     said = words(release.card())
     assert "share one value of rider_id" in said
     assert "rows: 20" in said
-    assert "Ledger receipt r-7; not durable" in said
+    assert "Receipt: r-7; not durable" in said
+    assert "To verify" not in said  # there is nothing left that could be
     assert "declared by the owner" in said
     durable = Release((), (Measure("n", (1,)),), "0.95", Pure(1), **parts, durable=True)
     assert "not durable" not in words(durable.card()).lower()
+    assert "sfumato ledger verify CONTRACT --head r-7" in words(durable.card())
 
 
 @pytest.mark.parametrize(
@@ -81,8 +84,70 @@ def test_card_shows_the_numbers_that_were_computed(make):
     assert "ε = 0.5 at δ = 1e-06" in said
     assert "more than 1.65 times as likely, apart from events of probability 1e-06" in said
     assert "ε = 0.5 with no exception (δ = 0)" in priced(make, "0.5")
-    assert "As computed: ρ = 0.125" in priced(make, None, 0, "1/8")
-    assert "As computed" not in words(make().card())
+    assert "concentrated differential privacy, ρ = 0.125: D(M(x)" in priced(make, None, 0, "1/8")
+    assert "No figure was computed" in words(make().card())
+
+
+def test_card_states_the_definition_that_applies(make):
+    pure, both = priced(make, "0.5", 0, "1/8"), priced(make, "0.5", "1e-6", "1/8")
+    assert "Definition: pure differential privacy, ε = 0.5" in pure
+    assert "Also: concentrated, ρ = 0.125" in pure
+    assert "P[M(x) ∈ S] ≤ exp(ε) · P[M(y) ∈ S], for all" in pure
+    assert "Definition: concentrated differential privacy" in both  # it has no exception
+    assert "Also: approximate differential privacy" in both
+    assert "P[M(y) ∈ S] + δ, for all" in both
+
+
+def test_card_says_what_delta_is_for(make):
+    assert "δ: 0: the factor holds for every answer" in priced(make, "0.5")
+    said = priced(make, "0.5", "1e-6")
+    assert "may give a unit away" in said
+    assert "far below one over the number of units" in said
+
+
+def test_card_says_what_is_not_promised(make):
+    said = words(make().card())
+    for limit in ("Time:", "The machine:", "Hardware:", "Other budgets:", "Facts about everybody:"):
+        assert limit in said
+
+
+def test_card_of_a_declared_number_says_that_nothing_was_measured():
+    declared = Measure("n", (9,), (9,), (9,), covers="exact", mechanism="declared")
+    said = words(Release((), (declared,), "0.95", Pure(0), unit=Unit.row()).card())
+    assert "the owner declared as public" in said
+    assert "stated by the caller" not in said
+
+
+def record(**parts):
+    some = Figures("ε = 1", Fraction(1), Fraction(1, 3), Fraction(0))
+    told = dict.fromkeys(("charge", "budget", "spent", "remaining"), some)
+    named = {"table": "trips", "version": "v", "analyst": "", "time": "now", "head": "2:ff"}
+    return Record(**(told | named | {"answers": 2} | parts))
+
+
+def test_card_with_a_record_knows_table_version_and_the_sum_of_all():
+    release = Release((), (Measure("n", (1,)),), "0.95", Pure(1), receipt="1:aa", durable=True)
+    said = words(release.card(record()))
+    assert "Table: trips, version v of its data" in said
+    assert "One of 2 answers from this ledger" in said
+    assert "stays within ε = 1" in said
+    assert "Spent by ana: ε = 1" in words(release.card(record(holder="ana")))
+    assert "The only answer so far" in words(release.card(record(answers=1)))
+
+
+def test_card_as_json_holds_every_number_exactly():
+    release = Release((), (Measure("n", (1,)),), "0.95", Pure(1), receipt="1:aa")
+    release = replace(release, price=Price("1/3", "1e-9", "0.1"))
+    content = json.loads(release.card(record()).to_json())
+    assert [Fraction(content[name]) for name in ("epsilon", "delta", "rho", "confidence")] == [
+        Fraction(1, 3),
+        Fraction(1, 10**9),
+        Fraction(1, 10),
+        Fraction(19, 20),
+    ]
+    assert content["ledger"]["charge"] == {"epsilon": "1", "delta": "0", "rho": "1/3"}
+    assert content["ledger"]["durable"] is False
+    assert content["loss"] == {"kind": "Pure", "epsilon": "1"}
 
 
 def test_card_never_understates_the_factor(make):
@@ -150,6 +215,7 @@ def test_every_loss_class_has_words():
 def test_card_as_json_names_the_release(make):
     content = json.loads(make().card().to_json())
     assert content["release"] == make().digest
+    assert content["format"] == "sfumato-certificate-1"
     assert content["sections"][0]["title"] == "What was released"
     assert content["sections"][0]["facts"][0] == {"label": "Shape", "text": "A single number"}
 

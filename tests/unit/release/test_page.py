@@ -82,6 +82,31 @@ def test_text_is_safe_inside_an_attribute_too():
     assert text("\"a' <b>") == "&quot;a&#x27; &lt;b&gt;"
 
 
+def test_page_names_no_address_though_its_charts_do():
+    drawing = SVG.format("<text>xmlns='http://x'</text>").replace(
+        "<svg", "<svg xmlns:xlink='http://www.w3.org/1999/xlink' class=\"a > b\""
+    )
+    html = Page("t").figure(drawing).html()
+    assert '<svg class="a > b" viewBox="0 0 9 9"><text>xmlns=' in html
+    assert html.count("http://") == 1  # what the text of the chart says
+
+
+def test_page_takes_the_sections_of_another():
+    other = Page("theirs", lead="lead").section("one").text("a").footer("foot")
+    html = Page("mine").section("zero").append(other).section("two").head("small").html()
+    page = Reader(html)
+    assert page.open == []
+    assert html.count("<section>") == html.count("</section>") == 3
+    assert [word for word in page.text if word in {"zero", "one", "a", "two", "small"}] == [
+        "zero",
+        "one",
+        "a",
+        "two",
+        "small",
+    ]
+    assert not {"theirs", "lead", "foot"}.intersection(page.text)
+
+
 def test_symbols_stay_with_their_values_in_prose():
     html = Page("t").text("costs ε = 2 at 95 %").table(["ε = 2"], []).html()
     assert "costs ε\xa0=\xa02 at 95\xa0%" in html

@@ -41,7 +41,7 @@ def test_every_number_in_a_plan_has_64_bits(town):
     from sfumato.relation.lower import _select
 
     types = ", ".join(f"typeof(c{i}) AS t{i}" for i in range(len(texts)))
-    sql = f"SELECT {types} FROM ({_select(table._node)}) LIMIT 1"  # noqa: S608
+    sql = f"SELECT {types} FROM ({_select(table._node, ())}) LIMIT 1"  # noqa: S608
     found = session._backend.run(sql, {})
     assert set(found.to_pylist()[0].values()) == {"BIGINT"}
 

@@ -64,7 +64,7 @@ class Diary:
         """Nothing to close."""
 
     def access(self, **options):
-        return Access(self, self.ledger, "1", rng=SeededRng(1), **options)
+        return Access(self, self.ledger, {"trips": "1"}, rng=SeededRng(1), **options)
 
 
 def zones(**columns):
@@ -154,7 +154,7 @@ def test_kernel_takes_no_other_question_for_the_same(other):
 def test_kernel_reads_again_for_another_version():
     diary = Diary(zones(m0=[5, 7]))
     measure([count()], diary.access(), request="one")
-    measure([count()], Access(diary, diary.ledger, "2", rng=SeededRng(1)), request="two")
+    measure([count()], Access(diary, diary.ledger, {"trips": "2"}, rng=SeededRng(1)), request="two")
     assert diary.steps.count("read") == 2
 
 

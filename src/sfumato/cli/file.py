@@ -1,0 +1,77 @@
+"""Writing a file whole or not at all, and never over what somebody still needs."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def save(path: Path, content: bytes, *, force: bool = False, spare: Iterable[Path] = ()) -> None:
+    """Write a file.
+
+    Args:
+        path: where.
+        content: all of it.
+        force: replace a file that exists.
+        spare: files that are never replaced: data, ledgers, contracts.
+
+    Raises:
+        InputError: there is a file, or none can be written there.
+    """
+    if any(_same(path, other) for other in spare):
+        raise InputError(
+            f"{path.name!r} is data, a contract or a ledger, and writing there would destroy it. "
+            f"Pass --out with another file."
+        )
+    if path.is_dir() or (path.exists() and not force):
+        what = "is a folder" if path.is_dir() else "exists already, and somebody may need it"
+        mend = "Pass --out with another file" + ("" if path.is_dir() else ", or --force")
+        raise InputError(f"{path.name!r} {what}. {mend}.")
+    replace(path, content)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Put a file in place of another in one step, with the rights that it had.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    path = path.resolve()  # a link stays one
+    try:
+        number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
+        try:
+            with os.fdopen(number, "wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            Path(name).chmod(path.stat().st_mode if path.exists() else 0o666 & ~_mask())
+            Path(name).replace(path)
+        except OSError:
+            with suppress(OSError):
+                Path(name).unlink()
+            raise
+    except OSError:
+        raise InputError(
+            f"cannot write {path.name!r}. Choose a folder that exists and that you may write to."
+        ) from None
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.resolve() == other.resolve() or one.samefile(other)
+    except (OSError, RuntimeError):
+        return False

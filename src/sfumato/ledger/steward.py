@@ -1,0 +1,74 @@
+"""What an owner does with a ledger: look after a fault, and record what is declared and raised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.accounting.sums import Limits
+from sfumato.core.codec import encode
+from sfumato.core.errors import BudgetExceeded
+from sfumato.ledger.order import checked_name
+from sfumato.ledger.refusal import used_version
+from sfumato.ledger.view import View
+
+if TYPE_CHECKING:
+    from sfumato.core.budget import Budget
+
+
+class Steward(View):
+    """The half of a ledger that its owner uses; `Ledger` adds what charges it."""
+
+    def acknowledge(self) -> None:
+        """Open the data again: the owner has seen what failed. Without a fault, nothing happens."""
+        with self._journal() as journal:
+            if journal.closed():
+                journal.append("acknowledged", journal.tallies(""))
+
+    def refresh(self, dataset: str, version: str) -> None:
+        """Record that a dataset has a new version. Nothing returns to the budget.
+
+        Raises:
+            RequestError: the label was used before; its stored answers are about other data.
+        """
+        dataset, version = checked_name("dataset", dataset), checked_name("version", version)
+        with self._journal() as journal:
+            if journal.has_version(dataset, version):
+                raise used_version()
+            tallies = journal.tallies("")
+            journal.append("refreshed", tallies, dataset=dataset, version=version)
+
+    def declare(self, dataset: str, declaration: Any) -> None:
+        """Record what is publicly declared about a dataset; nothing if it was declared last.
+
+        Args:
+            dataset: the dataset.
+            declaration: its schema, unit, caps: any value that has a canonical form.
+
+        Raises:
+            CodecError: the value has no canonical form.
+        """
+        dataset, detail = checked_name("dataset", dataset), encode(declaration)
+        with self._journal() as journal:
+            known = journal.about("declared", dataset)
+            if not known or known[-1].detail != detail:
+                journal.append("declared", journal.tallies(""), dataset=dataset, detail=detail)
+
+    def raise_budget(self, budget: Budget, analyst: str | None = None) -> None:
+        """Replace the budget, or one analyst's share; an analyst who has none is given one.
+
+        Raises:
+            BudgetExceeded: more than that has been spent.
+        """
+        limits = Limits.of(budget)
+        name = "" if analyst is None else checked_name("analyst", analyst)
+        with self._journal() as journal:
+            total, own = journal.tallies(name)
+            spent = (own if name else total).sums(self._header.neighbors)
+            if not limits.admit(spent):
+                raise BudgetExceeded(
+                    "a budget cannot be set below what has been spent, because answers cannot be "
+                    "taken back. Choose a larger one.",
+                    limit=budget,
+                )
+            detail = encode((budget, limits))
+            journal.append("raised", (total, own), analyst=name, detail=detail)

@@ -1,0 +1,60 @@
+"""Whom the kernel works for, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.codec import digest, encode
+from sfumato.ledger.branch import Branch
+from sfumato.noise.rng import Rng, system
+from sfumato.relation.node import sources
+
+if TYPE_CHECKING:
+    from sfumato.backends.base import Backend
+    from sfumato.ledger import Ledger, Scope
+    from sfumato.relation import Source
+    from sfumato.relation.partition import Slice
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One way to the data.
+
+    Attributes:
+        backend: what reads it.
+        ledger: what is charged.
+        versions: the public label of each table.
+        analyst: who asks.
+        slice: the part of a partition that is asked, if it is one.
+        scope: the envelope that pays, if there is one.
+        rng: where noise comes from.
+    """
+
+    backend: Backend
+    ledger: Ledger
+    versions: Mapping[str, str]
+    analyst: str | None = None
+    slice: Slice | None = None
+    scope: Scope | None = None
+    rng: Rng = field(default_factory=system)
+
+    @property
+    def within(self) -> dict[str, Any]:
+        """Where a charge counts: beside those of other parts, inside of an envelope."""
+        found: dict[str, Any] = {} if self.scope is None else {"scope": self.scope}
+        if self.slice is not None:
+            partition = self.slice.partition
+            # The same cut, of the same tables in the same versions; anything else adds up.
+            family = digest((partition, *self.labels(sources(partition.node))))
+            found["part"] = Branch(family, encode(self.slice.key).decode(), partition.width)
+        return found
+
+    def labels(self, tables: Sequence[Source]) -> tuple[str, str]:
+        """Return how the ledger names these tables, and their versions."""
+        names = [table.name for table in tables]
+        versions = [self.versions[name] for name in names]
+        if len(names) == 1:
+            return names[0], versions[0]
+        return encode(names).decode(), encode(versions).decode()

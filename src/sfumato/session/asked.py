@@ -1,0 +1,80 @@
+"""What was asked, in words that travel with the answer: a name alone does not say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sfumato.core.number import show
+from sfumato.relation import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Join,
+    Node,
+    PerUnit,
+    Project,
+    Squares,
+    Total,
+    Union,
+)
+from sfumato.relation.expr import Expr, Name, shown, typed
+from sfumato.relation.kind import Number
+from sfumato.relation.node import scope, sources, walk
+from sfumato.session.proof import title
+
+if TYPE_CHECKING:
+    from sfumato.session.planner import Wanted
+
+_LONGEST = 300  # characters of a condition that are written out
+
+
+def question_in_words(wanted: Sequence[Wanted], query: Aggregate) -> list[str]:
+    """Say what each output is, and of which rows."""
+    return [*(f"{w.name} is {w.output!r}" for w in wanted), _rows(query)]
+
+
+def part_in_words(query: Aggregate) -> tuple[str, ...]:
+    """Say what the value of a measured part is, as the ledger stores it."""
+    return f"value is {title(query)}{_counted(query)}", _rows(query)
+
+
+def _counted(query: Aggregate) -> str:
+    if not isinstance(query.quantity, Total | Squares):
+        return ""
+    kind = typed(query.quantity.expr, scope(query.node)).kind
+    step = kind.step if isinstance(kind, Number) else Fraction(1)
+    step = step**2 if isinstance(query.quantity, Squares) else step
+    return "" if step == 1 else f", counted in steps of {show(step)}"
+
+
+def _rows(query: Aggregate) -> str:
+    """Say which rows were asked; the caps and the groups are told elsewhere."""
+    tables = " and ".join(source.name for source in sources(query.node))
+    steps = [step for node in walk(query.node) for step in _words(node, query.keys.columns)]
+    return "; ".join([f"asked of {tables}", *reversed(steps)])
+
+
+def _words(node: Node, keys: Sequence[str]) -> Iterator[str]:
+    match node:
+        case Filter():
+            condition = _short(node.condition)
+            if condition not in {f"not ({key} is null)" for key in keys}:
+                yield f"where {condition}"
+        case Project():
+            yield from (f"with {n} = {_short(e)}" for n, e in node.columns if e != Name(n))
+        case Join():
+            yield f"joined with the public table {node.table.name} ({node.how})"
+        case PerUnit():
+            by = f" and {', '.join(node.keys)}" if node.keys else ""
+            yield f"one row for each unit{by}"
+        case Distinct():
+            yield "equal rows once" + (" for each unit" if node.within_unit else "")
+        case Union():
+            yield "the rows of both together"
+
+
+def _short(expr: Expr) -> str:
+    text = shown(expr)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,234 @@
+"""Findings about contracts: each rule fires where it should, and nowhere else."""
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import sfumato as sf
+from sfumato.core.loss import Pure
+from sfumato.ledger import Ledger
+from sfumato.session.contract import Contract
+from sfumato.session.lint import lint
+
+CLEAN = {
+    "budget": 'epsilon = "4"\ndelta = "1e-6"\nledger = "trips.ledger"',
+    "more": "",
+    "source": "trips.parquet",
+    "version": 'version = "1"',
+    "unit": 'unit = "rider_id"\nmax_rows = 20',
+    "columns": 'zone = { type = "category", values = ["A", "B"] }\n'
+    'fare = { type = "real", low = 0, high = 200, step = "0.01" }',
+}
+FRAME = pa.table({"rider_id": [1], "zone": ["A"], "fare": [1.5]})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    pyarrow.parquet.write_table(FRAME, tmp_path / "trips.parquet")
+    return tmp_path
+
+
+def text(**change):
+    said = {**CLEAN, **change}
+    return (
+        f'[budget]\n{said["budget"]}\n{said["more"]}\n[tables.trips]\nsource = "{said["source"]}"\n'
+        f"{said['version']}\n{said['unit']}\n[tables.trips.columns]\n{said['columns']}\n"
+    )
+
+
+def found(folder, **change):
+    """Return (level, rule, place) of every finding."""
+    written = text(**change)
+    findings = lint(Contract.parse(written, folder), text=written)
+    assert all(f.what.endswith((".", "?")) and f.mend.endswith(".") for f in findings)
+    return [(f.level, f.rule, f.place) for f in findings]
+
+
+def test_contract_in_order_has_no_finding(folder):
+    assert found(folder) == []
+
+
+COLUMNS = "tables.trips.columns"
+BY_ROW = {"unit": 'unit = "row"'}
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        (
+            {"budget": 'epsilon = "10.1"\ndelta = "1e-6"\nledger = "l"'},
+            "warning budget.large budget",
+        ),
+        ({"budget": 'rho = "1.1"\nledger = "l"'}, "warning budget.large budget"),
+        (
+            {"budget": 'epsilon = 1\ndelta = "1e-5"\nledger = "l"'},
+            "warning budget.large-delta budget.delta",
+        ),
+        ({"budget": 'epsilon = 1\nledger = "l"'}, "note budget.no-delta budget.delta"),
+        ({"budget": 'rho = "0.1"'}, "warning ledger.none budget.ledger"),
+        (
+            {"budget": 'rho = "0.1"\nledger = "none/l"'},
+            "error ledger.no-folder budget.ledger",
+        ),
+        (
+            {"more": '[analysts."a b"]\nepsilon = 5'},
+            'warning analysts.above-total analysts."a b"',
+        ),
+        (
+            {"more": "[analysts.ana]\nepsilon = 3\n[analysts.bob]\nepsilon = 2"},
+            "note analysts.sum analysts",
+        ),
+        ({"version": ""}, "warning table.no-version tables.trips"),
+        (
+            {"more": '[unit]\nneighbors = "replace"'},
+            "note table.no-rows tables.trips",
+        ),
+        ({"unit": 'unit = "rider_id"\nmax_rows = 101'}, "warning unit.many-rows tables.trips"),
+        (
+            {"unit": 'unit = "rider_id"\nmax_groups = 51\nmax_rows_per_group = 2'},
+            "warning unit.many-rows tables.trips",
+        ),
+        (
+            {"columns": 'zone = { type = "text" }\nfare = { type = "integer", low = 0, high = 9 }'},
+            f"note column.text {COLUMNS}.zone",
+        ),
+        (
+            {
+                "columns": f'zone = {{ type = "category", values = {list(range(1001))} }}\n'
+                'fare = { type = "integer", low = 0, high = 9 }'
+            },
+            f"warning column.many-values {COLUMNS}.zone",
+        ),
+        (
+            {
+                "columns": 'zone = { type = "text" }\n'
+                'fare = { type = "real", low = 0, high = 200, step = "1e-11" }'
+            },
+            f"warning column.fine-step {COLUMNS}.fare",
+        ),
+        ({"columns": 'fare = { type = "boolean" }'}, f"note column.undeclared {COLUMNS}"),
+        ({"columns": 'fares = { type = "boolean" }'}, f"error column.missing {COLUMNS}.fares"),
+        (
+            {"columns": 'fare = { type = "date", low = 2026-01-01, high = 2026-02-01 }'},
+            f"error column.type {COLUMNS}.fare",
+        ),
+        (
+            {"unit": 'unit = "rider"\nmax_rows = 1'},
+            "error column.missing tables.trips.unit",
+        ),
+        ({"source": "none.parquet"}, "error table.unreadable tables.trips"),
+        (
+            {"more": '[public.zones]\nsource = "none.csv"'},
+            "error public.unreadable public.zones",
+        ),
+        (BY_ROW, "warning unit.row-beside-id tables.trips.unit"),
+        (
+            {"version": 'version = "1"  #? which label?'},
+            "warning draft.open tables.trips.version",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_finding_is_made(folder, change, finding):
+    assert tuple(finding.split(" ", 2)) in found(folder, **change)
+
+
+@pytest.mark.parametrize(
+    "budget",
+    ['epsilon = 10\ndelta = "9e-6"\nledger = "l"', 'rho = 1\nledger = "l"'],
+    ids=["epsilon", "rho"],
+)
+def test_limit_at_the_edge_is_no_finding(folder, budget):
+    assert found(folder, budget=budget) == []
+
+
+def test_category_of_people_is_a_warning_and_of_things_is_none(folder):
+    listed = '{ type = "category", values = ["a"] }'
+    columns = f"email = {listed}\nzone_id = {listed}"
+    written = text(columns=columns)
+    rules = [(f.rule, f.place) for f in lint(Contract.parse(written, folder), data=False)]
+    assert rules == [("column.key-as-category", f"{COLUMNS}.email")]
+
+
+def test_errors_come_first_then_warnings_then_notes(folder):
+    levels = [
+        level
+        for level, _, _ in found(
+            folder, budget="epsilon = 11", columns='a = { type = "text" }', version=""
+        )
+    ]
+    assert levels == sorted(levels, key=["error", "warning", "note"].index)
+    assert set(levels) == {"error", "warning", "note"}
+
+
+def test_data_is_left_alone_where_that_is_asked(tmp_path):
+    written = text(source="none.parquet")
+    assert lint(Contract.parse(written, tmp_path), data=False) == []
+
+
+@pytest.mark.parametrize(
+    ("budget", "unit", "shares", "rule"),
+    [
+        (sf.Budget(4, "1e-6"), sf.Unit.by("rider_id", max_rows=3), {}, None),
+        (sf.Budget(3, "1e-6"), sf.Unit.by("rider_id", max_rows=3), {}, "ledger.budget"),
+        (sf.Budget(4, "1e-6"), sf.Unit.by("driver", max_rows=3), {}, "ledger.unit"),
+        (
+            sf.Budget(4, "1e-6"),
+            sf.Unit.by("rider_id", max_rows=3, neighbors="replace"),
+            {},
+            "ledger.unit",
+        ),
+        (
+            sf.Budget(4, "1e-6"),
+            sf.Unit.by("rider_id", max_rows=3),
+            {"ana": sf.Budget(1)},
+            "ledger.share",
+        ),
+    ],
+    ids=["same", "budget", "unit", "neighbors", "share"],
+)
+def test_ledger_that_records_something_else_is_an_error(folder, budget, unit, shares, rule):
+    Ledger.create(folder / "trips.ledger", budget, unit, analysts=shares).close()
+    assert [r for level, r, _ in found(folder) if level == "error"] == ([rule] if rule else [])
+
+
+def test_ledger_with_a_fault_or_that_is_none_is_an_error(folder):
+    unit = sf.Unit.by("rider_id", max_rows=3)
+    with_fault = Ledger.create(folder / "trips.ledger", sf.Budget(4, "1e-6"), unit)
+    granted = with_fault.reserve("q", None, "trips", "1", "plan", Pure(1))
+    with_fault.touch(granted)
+    with_fault.fault(granted)
+    with_fault.close()
+    assert [rule for _, rule, _ in found(folder)] == ["ledger.closed"]
+    (folder / "l").write_bytes(b"no ledger" * 1000)
+    assert [rule for _, rule, _ in found(folder, budget='rho = "0.1"\nledger = "l"')] == [
+        "ledger.unusable"
+    ]
+
+
+def test_near_name_is_suggested(folder):
+    findings = lint(Contract.parse(text(columns='fares = { type = "boolean" }'), folder))
+    assert "Did you mean fare?" in findings[0].mend
+
+
+def test_values_that_a_type_lists_are_not_shown(tmp_path):
+    with duckdb.connect(str(tmp_path / "town.duckdb")) as db:
+        db.execute("CREATE TABLE trips (rider_id INT, fare ENUM('canary')[], zone ENUM('canary'))")
+    columns = 'zone = { type = "text" }\nfare = { type = "integer", low = 0, high = 9 }'
+    findings = lint(Contract.parse(text(source="town.duckdb", columns=columns), tmp_path))
+    assert [f.rule for f in findings] == ["column.type", "column.text"]
+    assert "canary" not in str(findings)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['rider_id,"zone\n7,canary\n', "7,4.5,canary@example.org\n8,1,b@example.org\n"],
+    ids=["quotation mark", "no header"],
+)
+def test_first_row_is_not_taken_for_names(tmp_path, content):
+    (tmp_path / "trips.csv").write_text(content, encoding="utf-8")
+    findings = lint(Contract.parse(text(source="trips.csv"), tmp_path))
+    assert findings[0].level == "error"
+    assert "canary" not in str(findings)
+    assert "4.5" not in str(findings)
