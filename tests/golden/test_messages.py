@@ -312,6 +312,13 @@ CASES = {
             t.count().queries[0], sf.mechanisms.DiscreteLaplace(scale=1)
         )
     ),
+    "algebra: one row too often": lambda: trips().join({"zone": ["A"] * 1001}, on="zone"),
+    "algebra: units of two types": lambda: sf.Session(
+        {"a": pa.table({"id": [1], "x": [True]}), "b": pa.table({"id": [True], "x": [True]})},
+        unit=sf.Unit.by("id", max_rows=1),
+        schema=dict.fromkeys("ab", sf.Schema(x=sf.Boolean())),
+        budget=sf.Budget(1),
+    ),
     "algebra: two units": lambda: sf.Session(
         {"a": pa.table({"x": [1]}), "b": pa.table({"x": [1]})},
         unit={"a": sf.Unit.row(), "b": sf.Unit.rows(2)},

@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.backends.duckdb import DuckDB
+from sfumato.core.errors import ColumnError
 from sfumato.core.schema import Category, Integer, Schema
 from sfumato.core.unit import Unit
 from sfumato.relation import (
@@ -108,8 +110,47 @@ def test_unit_of_two_tables(shape, relation, data, first, second, caps, others, 
         )
 
 
-def test_unit_that_is_a_number_here_and_a_text_there_is_one():
-    sources = [Source(name, SCHEMA, Unit.by("id", max_rows=1)) for name in "ab"]
-    node = bounded(Union(*sources), Keys(), ())
-    rows = [(1, "A", 1)] * 5
-    assert answers([Aggregate(node, Keys(), Rows())], sources, (rows, rows)) == [[2]]
+BIG = 10**17
+SAME = {
+    "int64, text": (pa.array([7]), pa.array(["7"])),
+    "int64, double": (pa.array([7]), pa.array([7.0])),
+    "large, double": (pa.array([BIG]), pa.array([float(BIG)])),
+    "int8, uint64": (pa.array([7], pa.int8()), pa.array([7], pa.uint64())),
+    "float, text": (pa.array([7], pa.float32()), pa.array(["7"])),
+    "minus zero": (pa.array([0.0]), pa.array([-0.0])),
+    "minus zero, integer": (pa.array([0]), pa.array([-0.0])),
+    "text, category": (pa.array(["ann"]), pa.array(["ann"]).dictionary_encode()),
+    "moments": (pa.array([7], pa.timestamp("us")), pa.array([7], pa.timestamp("us"))),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_unit_that_is_held_in_two_types_is_one(name):
+    held = [
+        pa.table({"id": pa.concat_arrays([each] * 5), "zone": ["A"] * 5, "fare": [1] * 5})
+        for each in SAME[name]
+    ]
+    sources = [Source(each, SCHEMA, Unit.by("id", max_rows=1)) for each in "ab"]
+    query = Aggregate(bounded(Union(*sources), Keys(), ()), Keys(), Rows())
+    with closing(DuckDB.open(dict(zip(sources, held, strict=True)))) as engine:
+        found = engine.run(query.lower("duckdb"), parameters(query.node, KEY))
+    assert dense([query], found) == [[2]]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pa.array([Decimal("7.00")]),
+        pa.array([True]),
+        pa.array([7], pa.date32()),
+        pa.array([7], pa.timestamp("us")),
+        pa.array([b"7"]),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_units_that_cannot_be_compared_are_refused(other):
+    sources = [Source(each, SCHEMA, Unit.by("id", max_rows=1)) for each in "ab"]
+    rest = {"zone": ["A"], "fare": [1]}
+    held = [pa.table({"id": ids, **rest}) for ids in (pa.array([7]), other)]
+    with pytest.raises(ColumnError, match="who is who"):
+        DuckDB.open(dict(zip(sources, held, strict=True)))

@@ -23,7 +23,7 @@ from sfumato.backends.base import failure, whole
 from sfumato.backends.catalog import Catalog, listed
 from sfumato.backends.origin import Connection, Delimited, Origin, Parquet, origin
 from sfumato.backends.physical import name
-from sfumato.backends.reader import select
+from sfumato.backends.reader import selects
 from sfumato.core.errors import InputError, InternalError
 from sfumato.relation.source import Source
 
@@ -106,7 +106,7 @@ class DuckDB:
         with ExitStack() as undo:
             undo.callback(connection.close)
             catalog = Catalog(connection)
-            readers = {s.name: select(s, catalog.physical(s, o)) for s, o in origins.items()}
+            readers = selects({s: catalog.physical(s, o) for s, o in origins.items()})
             if not borrowed:
                 _lock(connection, origins.values())
             opened = cls(connection, readers)

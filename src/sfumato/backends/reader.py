@@ -33,6 +33,7 @@ and so is NaN. A type that has no reading (a list as an Integer, a number as a D
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -47,6 +48,7 @@ _NUMBERS = (Class.SMALL, Class.WIDE, Class.FLOAT, Class.DECIMAL, Class.BOOLEAN, 
 _DAYS = (Class.DATE, Class.MOMENT, Class.TEXT)
 _WORDS = (*_NUMBERS, Class.DATE)
 _UNITS = (*_WORDS, Class.MOMENT, Class.BYTES)
+_COMPARABLE = (Class.SMALL, Class.WIDE, Class.FLOAT, Class.TEXT, Class.NOTHING)
 _READS = {
     Integer: _NUMBERS,
     Real: _NUMBERS,
@@ -75,10 +77,42 @@ class Reading:
     bounds: tuple[int, int] | None
 
 
-def select(source: Source, physical: Physical) -> str:
+def selects(tables: Mapping[Source, Physical]) -> dict[str, str]:
+    """Write for each table the SELECT that gives it the columns of its contract.
+
+    One unit must be one in all of them. So a unit that is held in several types is read as text, in
+    which a whole number is the same whatever its type: 7 is '7' as an integer and as a fraction.
+
+    Raises:
+        UnknownName: a declared column, or the unit's, does not exist.
+        ColumnError: a column has a type that its declaration cannot read, or the unit has types
+            that cannot be compared.
+    """
+    held = {
+        source: physical.column(source.unit.column, source.name)
+        for source, physical in tables.items()
+        if source.unit.column is not None
+    }
+    several = len({column.type for column in held.values()}) > 1
+    for source, column in held.items():
+        if several and column.kind not in _COMPARABLE:
+            raise ColumnError(
+                f"the unit {column.name!r} of table {source.name!r} is held as "
+                f"{shown(column)} and otherwise in another table, so that nobody can say who is "
+                f"who. Convert it to the same type, or to text, in all tables."
+            )
+    return {s.name: select(s, p, as_text=several) for s, p in tables.items()}
+
+
+def select(source: Source, physical: Physical, *, as_text: bool = False) -> str:
     """Write the SELECT that gives a physical table the columns of its contract.
 
     Rows without a unit are dropped: nobody is protected by them, and nobody may be counted twice.
+
+    Args:
+        source: the contract.
+        physical: the table.
+        as_text: whether the unit is read as text.
 
     Raises:
         UnknownName: a declared column, or the unit's, does not exist.
@@ -95,10 +129,10 @@ def select(source: Source, physical: Physical) -> str:
     if source.unit.column is not None:
         found = physical.column(source.unit.column, source.name)
         _check(_UNITS, found, source.name, "the unit")
-        prepared.append(f"{_unit(found)} AS {HIDDEN}")
+        prepared.append(f"{_unit_text(found) if as_text else _unit(found)} AS {HIDDEN}")
         converted.append(HIDDEN)
         clamped.append(HIDDEN)
-        where = f" WHERE {_named(found, physical.replaced)}"
+        where = f" WHERE {_named(found, physical.replaced, as_text=as_text)}"
     first = f"SELECT {', '.join(prepared)} FROM {physical.sql}"  # noqa: S608 - names and numbers
     second = f"SELECT {', '.join(converted)} FROM ({first}){where}"  # noqa: S608
     return f"SELECT {', '.join(clamped)} FROM ({second})"  # noqa: S608
@@ -295,7 +329,17 @@ def _unit(column: PhysicalColumn) -> str:
     return _text(column) if column.kind is Class.TEXT else column.sql
 
 
-def _named(column: PhysicalColumn, replaced: str | None) -> str:
+def _unit_text(column: PhysicalColumn) -> str:
+    if column.kind is Class.FLOAT:
+        x = column.sql
+        whole = f"{x} = trunc({x}) AND abs({x}) < 1e38"
+        exactly = f"CAST(CAST({x} AS HUGEINT) AS VARCHAR)"
+        number = f"CASE WHEN {whole} THEN {exactly} ELSE CAST({x} AS VARCHAR) END"
+        return f"CASE WHEN isnan({x}) THEN NULL ELSE {number} END"
+    return _text(column) if column.kind is Class.TEXT else f"CAST({column.sql} AS VARCHAR)"
+
+
+def _named(column: PhysicalColumn, replaced: str | None, *, as_text: bool) -> str:
     """Write the condition that a unit has a name.
 
     Two units whose names were damaged may look the same, and would share their caps: what counts
@@ -304,7 +348,7 @@ def _named(column: PhysicalColumn, replaced: str | None) -> str:
     match column.kind:
         case Class.TEXT if replaced is not None:
             return f"{HIDDEN} <> '' AND NOT contains({HIDDEN}, '{replaced}')"
-        case Class.FLOAT:
+        case Class.FLOAT if not as_text:
             return f"{HIDDEN} IS NOT NULL AND NOT isnan({HIDDEN})"
         case Class.TEXT:
             return f"{HIDDEN} <> ''"
@@ -312,10 +356,14 @@ def _named(column: PhysicalColumn, replaced: str | None) -> str:
             return f"{HIDDEN} IS NOT NULL"
 
 
+def shown(column: PhysicalColumn) -> str:
+    """Return the type of a column for a message; an ENUM's lists values."""
+    return re.sub(r"\(.*\)", "", column.type, flags=re.DOTALL)[:40]
+
+
 def _check(known: tuple[Class, ...], column: PhysicalColumn, table: str, what: str) -> None:
     if column.kind not in (*known, Class.NOTHING):
-        kind = re.sub(r"\(.*\)", "", column.type, flags=re.DOTALL)[:40]  # an ENUM lists values
         raise ColumnError(
-            f"column {column.name!r} of table {table!r} is held as {kind}, which cannot be read as "
-            f"{what}. Declare it as what it is, or convert it in the source."
+            f"column {column.name!r} of table {table!r} is held as {shown(column)}, which cannot "
+            f"be read as {what}. Declare it as what it is, or convert it in the source."
         )

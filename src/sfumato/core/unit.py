@@ -82,6 +82,14 @@ class Unit:
                 f"Pass max_rows=, or both max_groups= and max_rows_per_group=."
             )
 
+    @property
+    def most_rows(self) -> int | None:
+        """How many rows of one unit may count in all; None where a cap is to be bought."""
+        bounds = [self.max_rows] if isinstance(self.max_rows, int) else []
+        if isinstance(self.max_groups, int) and self.max_rows_per_group is not None:
+            bounds.append(self.max_groups * self.max_rows_per_group)
+        return min(bounds, default=None)
+
     @classmethod
     def row(cls, neighbors: NeighborsName = "add_remove") -> Unit:
         """Protect one row: right only if nobody has two."""

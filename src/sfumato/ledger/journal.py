@@ -13,6 +13,7 @@ from sfumato.ledger.branch import Branch, Peaks
 from sfumato.ledger.chain import link, linked, start
 from sfumato.ledger.connection import corrupt, exists
 from sfumato.ledger.event import COLUMNS, FORMAT, Event, LedgerHeader
+from sfumato.ledger.label import pairs
 from sfumato.ledger.refusal import other_width
 from sfumato.ledger.tally import Tally
 
@@ -189,9 +190,12 @@ class Journal:
 
     def has_version(self, dataset: str, version: str) -> bool:
         """Say whether a label was used before."""
-        return (
-            self._event("WHERE dataset = ? AND version = ? LIMIT 1", dataset, version) is not None
-        )
+        if self._event("WHERE dataset = ? AND version = ? LIMIT 1", dataset, version) is not None:
+            return True
+        # Of questions about several datasets their lists are recorded: '[' and what follows it.
+        lists = "SELECT DISTINCT dataset, version FROM events WHERE dataset BETWEEN '[' AND '\\'"
+        together = self._connection.execute(lists).fetchall()
+        return any((dataset, version) in pairs(*each) for each in together)
 
     def about(self, kind: str, dataset: str) -> list[Event]:
         """Return the entries of a kind about a dataset: refreshed or declared."""

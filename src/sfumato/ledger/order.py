@@ -15,7 +15,7 @@ from sfumato.ledger.branch import Branch
 from sfumato.ledger.chain import write_head
 from sfumato.ledger.scope import Scope
 
-_LONGEST = 1000
+LONGEST = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def checked_name(name: str, value: object) -> str:
     Raises:
         InputError: it cannot.
     """
-    if isinstance(value, str) and 0 < len(value) <= _LONGEST and "\0" not in value:
+    if isinstance(value, str) and 0 < len(value) <= LONGEST and "\0" not in value:
         try:
             value.encode()
         except UnicodeEncodeError:
@@ -120,7 +120,7 @@ def checked_name(name: str, value: object) -> str:
         else:
             return value
     raise InputError(
-        f"{name} must be text of 1 to {_LONGEST} characters, because the ledger compares it "
+        f"{name} must be text of 1 to {LONGEST} characters, because the ledger compares it "
         f"letter by letter. Pass a string."
     )
 

@@ -15,6 +15,7 @@ from sfumato.core.codec import decode, encode
 from sfumato.core.errors import SfumatoError
 from sfumato.ledger.chain import link
 from sfumato.ledger.event import BEFORE, OWNERS, SCOPES, STATES, Event
+from sfumato.ledger.label import pairs
 from sfumato.ledger.recount import TOTAL, Account, Recount
 from sfumato.ledger.scope import envelope
 
@@ -113,7 +114,7 @@ class Replay:
         if event.kind == "refreshed" and (event.dataset, event.version) in self.versions:
             yield "its version label was used before"
         if event.dataset is not None and event.version is not None:
-            self.versions.add((event.dataset, event.version))
+            self.versions.update(pairs(event.dataset, event.version))
         if event.kind in ("fault", "acknowledged"):
             self.closed = event.kind == "fault"
 

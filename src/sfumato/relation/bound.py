@@ -154,17 +154,16 @@ def caps(node: Node) -> tuple[int | None, int | None, int | None]:
             "max_rows= as a number: how many rows of one unit may count."
         )
     rows: list[Any] = [unit.max_rows for unit in units]
-    groups: list[Any] = [unit.max_groups for unit in units]
-    each: list[Any] = [unit.max_rows_per_group for unit in units]
     if any(cap is not None for cap in rows):  # a unit without that cap has the other two
-        rows = [r if r is not None else g * e for r, g, e in zip(rows, groups, each, strict=True)]
+        rows = [unit.max_rows or unit.most_rows for unit in units]
+    groups, each = [unit.max_groups for unit in units], [unit.max_rows_per_group for unit in units]
     return _total(rows), _total(groups), _total(each)
 
 
 def most_rows(node: Node) -> int:
     """Return how many rows of one unit may count in all."""
-    rows, groups, each = caps(node)
-    return rows if rows is not None else (groups or 0) * (each or 0)
+    caps(node)  # refuses those that are to be bought
+    return sum(source.unit.most_rows or 0 for source in sources(node))
 
 
 def _total(bounds: list[Any]) -> int | None:

@@ -20,7 +20,6 @@ from sfumato.relation.node import (
     Union,
     carries,
     scope,
-    sources,
     walk,
 )
 from sfumato.relation.operand import wide
@@ -145,11 +144,7 @@ def _hidden(node: Node) -> list[str]:
 
 def _half(node: Union, half: int, public: Public) -> str:
     child = (node.first, node.second)[half]
-    picked = [quoted(name) for name in scope(node.first)]
-    if carries(child):
-        # In two tables the unit may have two types; as text it is the same.
-        several = len(sources(node)) > 1
-        picked.append(f"CAST({HIDDEN} AS VARCHAR) AS {HIDDEN}" if several else HIDDEN)
+    picked = [*map(quoted, scope(node.first)), *_hidden(child)]
     return f"SELECT {', '.join(picked)} FROM {_from(child, public)}"
 
 

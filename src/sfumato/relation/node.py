@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from sfumato.core.codec import canonical
-from sfumato.core.errors import ExpressionError, UnitError
+from sfumato.core.errors import ExpressionError, QueryError, UnitError
 from sfumato.core.unit import Unit
 from sfumato.relation.expr import Expr, Name, Scope, check_text, known, names, typed
 from sfumato.relation.kind import Truth, hull, kind_of
 from sfumato.relation.public import PublicTable
 from sfumato.relation.source import HIDDEN, Source, folded
 from sfumato.relation.summary import Summary
+
+MOST_COPIES = 1000  # of one row
 
 
 @canonical
@@ -87,6 +89,9 @@ class Truncate:
         for key in self.keys:
             known(key, columns)
         need_unit(self.child, "truncated")
+        for cap in (self.max_rows_per_group, self.max_groups, self.max_rows):
+            if cap is not None and (type(cap) is not int or cap < 1):
+                raise UnitError("a cap is a whole number from 1 up, or None for no cap.")
 
 
 @canonical
@@ -145,6 +150,7 @@ class Union:
                     f"column {name!r} does not mean the same in both tables: another type, another "
                     f"step or another list of values. Bring it to one form with with_columns."
                 )
+        check_copies(self)
 
 
 @canonical
@@ -173,6 +179,7 @@ class Join:
                 "others would show which public rows nobody has. Pass how='left'."
             )
         check_names([*columns, *(name for name, _, _ in self.table.columns)], self.child)
+        check_copies(self)
 
 
 @canonical
@@ -200,6 +207,8 @@ class PerUnit:
             refuse_unit(Name(key), self.child)
             known(key, columns)
         need_unit(self.child, "summarized")
+        if not self.keys and not self.summaries:
+            raise ExpressionError("a table needs a column. Summarize something.")
         check_names([*self.keys, *(name for name, _ in self.summaries)], self.child)
         for _, summary in self.summaries:
             if summary.expr is not None:
@@ -238,6 +247,29 @@ def size(node: Node) -> int:
         return known_sizes[id(here)]
 
     return count(node)
+
+
+def copies(node: Node) -> int:
+    """Return how often one row can come in a relation, at most."""
+    match node:
+        case Source() | PerUnit():
+            return 1
+        case Union():
+            return copies(node.first) + copies(node.second)
+        case Join():
+            return copies(node.child) * node.table.multiplicity
+        case _:
+            return copies(node.child)
+
+
+def check_copies(node: Node) -> None:
+    """Refuse what could make so much of one row that the engine fails because it is there."""
+    if copies(node) > MOST_COPIES:
+        raise QueryError(
+            f"a row would come {copies(node):,} times here, and one row must not decide whether "
+            f"there is memory for all: {MOST_COPIES:,} times is the most. Join with tables that "
+            f"have a key fewer times, one row for each key at best."
+        )
 
 
 def sources(node: Node) -> tuple[Source, ...]:

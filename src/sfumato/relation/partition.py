@@ -10,8 +10,8 @@ from sfumato.core.unit import Neighbors
 from sfumato.relation.bound import reach, truncated
 from sfumato.relation.expr import Call, Constant, Name
 from sfumato.relation.keys import Keys
-from sfumato.relation.kind import Value
-from sfumato.relation.node import Filter, Node, children, unit_of
+from sfumato.relation.kind import Code, Value, code
+from sfumato.relation.node import Filter, Node, Truncate, children, unit_of
 from sfumato.relation.source import Source
 
 
@@ -32,11 +32,22 @@ class Partition:
     node: Node
     keys: Keys
 
+    def __post_init__(self) -> None:
+        """Check that no row is outside of the parts, and that the column cuts what is truncated."""
+        node = self.node
+        if isinstance(node, Truncate) and node.keys == self.keys.columns:
+            node = node.child
+        if len(self.keys.columns) != 1 or not (
+            isinstance(node, Filter) and node.condition == self.keys.condition()
+        ):
+            raise InputError(
+                "a table is cut into parts by one column, after the rows of other parts are gone. "
+                "Make it with Partition.of(node, keys)."
+            )
+
     @classmethod
     def of(cls, node: Node, keys: Keys) -> Partition:
         """Truncate a relation for its parts."""
-        if len(keys.columns) != 1:
-            raise InputError("a table is cut into parts by one column.")
         condition = keys.condition()
         inside = node if condition is None else Filter(node, condition)
         return cls(truncated(inside, keys.columns), keys)
@@ -48,6 +59,18 @@ class Partition:
         if unit_of(self.node).neighbors is Neighbors.REPLACE:
             groups *= 2  # those that its old rows leave, and those that its new rows enter
         return min(groups, len(self.keys))
+
+    def code(self, key: Value) -> Code:
+        """Return the one code of a part, however its key is spelled.
+
+        Raises:
+            InputError: there is no such part.
+        """
+        found = code(self.keys.kinds[0], key)
+        listed = self.keys.codes[0]
+        if found is None or (listed is not None and found not in listed):
+            raise InputError(f"{key!r} is none of the parts of this partition.")
+        return found
 
     def part(self, key: Value) -> Node:
         """Return the rows of one part."""

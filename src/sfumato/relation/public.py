@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from sfumato.core.codec import canonical
 from sfumato.core.errors import InputError
-from sfumato.relation.kind import Code, Day, Instant, Kind, Label, Number, Truth
+from sfumato.relation.expr import check_text
+from sfumato.relation.kind import LIMIT, Code, Day, Instant, Kind, Label, Number, Truth
 
 MOST_ROWS = 100_000
 
@@ -39,6 +40,8 @@ class PublicTable:
                 f"rows. Leave out the rows and columns that you do not need."
             )
         for name, kind, codes in (*self.keys, *self.columns):
+            for text in {held for held in codes if isinstance(held, str)}:
+                check_text(text)
             if not all(held is None or _holds(kind, held) for held in set(codes)):
                 raise InputError(f"the public column {name!r} has a value outside of its kind.")
 
@@ -54,9 +57,9 @@ def _holds(kind: Kind, held: Code) -> bool:
         case Truth():
             return isinstance(held, bool)
         case Number() | Day():
-            return type(held) is int and kind.low <= held <= kind.high
+            return type(held) is int and kind.low <= held <= kind.high and abs(held) <= LIMIT
         case Instant():
-            return type(held) is int and 0 <= held <= kind.high
+            return type(held) is int and 0 <= held <= min(kind.high, LIMIT)
         case Label():
             return type(held) is int and 0 <= held < len(kind.values)
         case _:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.core.codec import digest, encode
 from sfumato.ledger.branch import Branch
+from sfumato.ledger.label import written
 from sfumato.noise.rng import Rng, system
 from sfumato.relation.node import sources
 
@@ -48,13 +49,10 @@ class Access:
             partition = self.slice.partition
             # The same cut, of the same tables in the same versions; anything else adds up.
             family = digest((partition, *self.labels(sources(partition.node))))
-            found["part"] = Branch(family, encode(self.slice.key).decode(), partition.width)
+            key = encode(partition.code(self.slice.key)).decode()
+            found["part"] = Branch(family, key, partition.width)
         return found
 
     def labels(self, tables: Sequence[Source]) -> tuple[str, str]:
         """Return how the ledger names these tables, and their versions."""
-        names = [table.name for table in tables]
-        versions = [self.versions[name] for name in names]
-        if len(names) == 1:
-            return names[0], versions[0]
-        return encode(names).decode(), encode(versions).decode()
+        return written([t.name for t in tables], [self.versions[t.name] for t in tables])

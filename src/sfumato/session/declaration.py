@@ -152,7 +152,7 @@ def shared_unit(section: Section, tables: Mapping[str, TableDeclaration]) -> Uni
             f"whom a column names, and one ledger can add up only what protects the same unit. "
             f"Name the unit's column in every table; if nobody is in both, write two contracts."
         )
-    widest = max(units.values(), key=_most_rows)
+    widest = max(units.values(), key=lambda unit: unit.most_rows or 0)
     if by_row:
         if name is not None:
             raise section.refusal(
@@ -176,16 +176,6 @@ def shared_unit(section: Section, tables: Mapping[str, TableDeclaration]) -> Uni
             f'"person" under [unit]; if there is a ledger already, the name that it has.'
         )
     return widest if name is None else replace(widest, column=name)
-
-
-def _most_rows(unit: Unit) -> int:
-    """Return how many rows of one unit may count, as the caps have it."""
-    bounds = []
-    if isinstance(unit.max_rows, int):
-        bounds.append(unit.max_rows)
-    if isinstance(unit.max_groups, int) and unit.max_rows_per_group is not None:
-        bounds.append(unit.max_groups * unit.max_rows_per_group)
-    return min(bounds)
 
 
 def _unit(section: Section, neighbors: Neighbors) -> Unit:

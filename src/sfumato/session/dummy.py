@@ -23,7 +23,6 @@ from sfumato.core.schema import (
     Text,
     Timestamp,
 )
-from sfumato.session.declaration import _most_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,7 +121,7 @@ def _words(rows: int, rng: Rng) -> list[str]:
 def _units(unit: Unit, rows: int, rng: Rng) -> NDArray[np.int64]:
     """Draw whose rows they are: each unit owns from one row to as many as its caps let count."""
     bought = "auto" in (unit.max_rows, unit.max_groups)
-    most = max(1, min(_SEVERAL if bought else _most_rows(unit), rows // _UNITS))
+    most = max(1, min(_SEVERAL if bought else unit.most_rows or 1, rows // _UNITS))
     sizes = _uniform(rng, most, rows) + 1
     owners = np.repeat(np.arange(1, rows + 1, dtype=np.int64), sizes)[:rows]
     return owners[np.argsort(rng.words(rows))]

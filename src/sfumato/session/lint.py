@@ -14,7 +14,6 @@ from sfumato.core.number import show
 from sfumato.core.schema import Category, Column, Real, Text, Timestamp
 from sfumato.core.unit import Neighbors
 from sfumato.release.format import grouped
-from sfumato.session.declaration import _most_rows
 from sfumato.session.finding import LEVELS, Finding
 from sfumato.session.hint import likeness
 from sfumato.session.inspection import beside_row, of_data, of_ledger, shown
@@ -160,7 +159,7 @@ def _unit(place: tuple[str, ...], table: TableDeclaration) -> Iterator[Finding]:
         for column in table.schema:
             yield from beside_row(place, column)
         return
-    most = _most_rows(table.unit)
+    most = table.unit.most_rows or 0
     if most > _MANY_ROWS:
         yield Finding(
             "warning",

@@ -9,7 +9,12 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.relation import Keys, Truncate
+from sfumato.relation.node import scope
+from sfumato.relation.partition import Partition, Slice
+from sfumato.session.door import narrowed
 from sfumato.session.public import read_public
+from sfumato.session.table import Table
 
 LARGE = 10**5  # with so large an ε noise is 0 but for a chance of e^-10000
 TRIPS = pa.table(
@@ -407,3 +412,88 @@ def test_edit_of_a_declaration_is_an_event_of_the_ledger(tmp_path):
     assert [event.kind for event in events] == ["declared", "declared"]
     with pytest.raises(sf.errors.UnitError):
         session(sf.Unit.row(), ledger=file)
+
+
+# ---- what a hostile analyst, or a mistake, would try ---------------------------------------------
+
+
+def test_one_row_does_not_decide_whether_there_is_memory(trips):
+    """A key that is listed very often would make the engine fail if, and only if, a row has it."""
+    often = {"zone": ["A"] * 1000, "copy": range(1000)}
+    joined = trips.join(often, on="zone")
+    with pytest.raises(sf.errors.QueryError, match="2,000 times"):
+        joined.union(joined)
+    with pytest.raises(sf.errors.QueryError, match="2,000 times"):
+        joined.join({"copy": [1, 1], "x": [1, 2]}, on="copy")
+    with pytest.raises(sf.errors.QueryError, match="1,001 times"):
+        trips.join({"zone": ["A"] * 1001}, on="zone")
+    counted = joined.group_by_unit().count()  # one row again
+    assert counted.union(counted).columns == ("n",)
+
+
+def test_label_of_a_version_is_used_up_by_a_question_about_two_tables(tmp_path):
+    declared = {
+        "unit": sf.Unit.row(),
+        "schema": {"a": SCHEMA, "b": SCHEMA},
+        "budget": sf.Budget(9),
+        "ledger": tmp_path / "l",
+    }
+    with sf.Session({"a": TRIPS, "b": TRIPS}, version={"a": "1", "b": "2"}, **declared) as opened:
+        opened.table("a").union(opened.table("b")).count().release(epsilon=1)
+        for table, version in (("a", "1"), ("b", "2")):
+            with pytest.raises(sf.errors.RequestError, match="used before"):
+                opened.ledger.refresh(table, version)
+        opened.ledger.refresh("a", "2")
+        assert opened.ledger.verify().ok
+
+
+def test_part_is_one_however_its_key_is_written():
+    opened = sf.Session(
+        pa.table({"day": [datetime.date(2026, 1, 5)]}),
+        unit=sf.Unit.row(),
+        schema=sf.Schema(day=sf.Date("2026-01-01", "2026-01-31")),
+        budget=sf.Budget(1),
+        name="t",
+    )
+    split = opened.table().partition("day")["2026-01-05"]._session.slice.partition
+    for i, spelled in enumerate(("2026-01-05", "20260105", "2026-W02-1")):
+        part = Table(narrowed(opened, slice=Slice(split, spelled)), split.part(spelled))
+        if i == 0:
+            part.count().release(epsilon=1)
+            continue
+        with pytest.raises(sf.errors.BudgetExceeded):
+            part.count().release(epsilon="0.5")
+    with pytest.raises(sf.errors.InputError, match="none of the parts"):
+        split.code("2027-01-05")
+
+
+def test_partition_leaves_no_row_outside_its_parts(trips):
+    keys = Keys.of(scope(trips._node), ["zone"], ["A"])
+    for node in (trips._node, Truncate(trips._node, ("zone",), None, None, 3)):
+        with pytest.raises(sf.errors.InputError, match="Partition.of"):
+            Partition(node, keys)
+
+
+@pytest.mark.parametrize("cap", [0, -1, 1.5, True])
+def test_cap_is_a_number_of_rows(trips, cap):
+    with pytest.raises(sf.errors.UnitError, match="from 1 up"):
+        Truncate(trips._node, (), None, None, cap)
+
+
+def test_all_caps_together_bound_what_one_unit_has():
+    unit = sf.Unit.by("rider", max_rows=10, max_groups=2, max_rows_per_group=1)
+    made = session(unit).table().group_by_unit().sum("fare")
+    assert made.schema["fare"].high == 16
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\0b"], ids=["surrogate", "NUL"])
+def test_key_that_no_engine_can_be_sent_is_refused_before_paying(name):
+    opened = sf.Session(
+        pa.table({"name": ["a"]}),
+        unit=sf.Unit.row(),
+        schema=sf.Schema(name=sf.Text()),
+        budget=sf.Budget(1),
+    )
+    with pytest.raises(sf.errors.SfumatoError):
+        opened.table().join({"name": [name, "a"]}, on="name")
+    assert opened.remaining.epsilon == 1
