@@ -470,7 +470,7 @@ def test_part_is_one_however_its_key_is_written():
 def test_partition_leaves_no_row_outside_its_parts(trips):
     keys = Keys.of(scope(trips._node), ["zone"], ["A"])
     for node in (trips._node, Truncate(trips._node, ("zone",), None, None, 3)):
-        with pytest.raises(sf.errors.InputError, match="Partition.of"):
+        with pytest.raises(sf.errors.InputError, match=r"Partition\.of"):
             Partition(node, keys)
 
 
