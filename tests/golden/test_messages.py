@@ -26,10 +26,10 @@ from sfumato.core.loss import Composed, Concentrated, GaussianShift, LaplaceShif
 from sfumato.ledger import Branch, Ledger
 from sfumato.ledger import connection as ledger_connection
 from sfumato.noise.rng import SystemRng
-from sfumato.session.amendment import amended
+from sfumato.owner.amendment import amended
+from sfumato.owner.draft import draft
+from sfumato.owner.outline import Outline, outlines
 from sfumato.session.contract import Contract
-from sfumato.session.draft import draft
-from sfumato.session.outline import Outline, outlines
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 GOLDEN = Path(__file__).with_name("messages.txt")

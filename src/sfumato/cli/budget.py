@@ -35,7 +35,7 @@ def budget(
 
     CONTRACT is a contract file, or the ledger's own file. No data is read.
     """
-    from sfumato.session.inspection import shown
+    from sfumato.owner.inspection import shown
 
     given = {"epsilon": epsilon, "delta": delta, "rho": rho}
     typed = {name: text.strip() for name, text in given.items() if text is not None}
@@ -78,7 +78,7 @@ def _limit(before: Budget | None, typed: dict[str, str]) -> Budget:
 
 def _amended(place: Place, after: Budget, typed: dict[str, str], analyst: str | None) -> str | None:
     """Return the contract with the new limit; None if it says so already."""
-    from sfumato.session.amendment import amended
+    from sfumato.owner.amendment import amended
 
     found = place.contract
     if found is None or found.path is None or _declared(place, analyst) == after:
@@ -125,7 +125,7 @@ def _tell(
         replace(path, text.encode("utf-8-sig" if mark else "utf-8"))
         click.echo(f"{path.name} declares the same now")
         return
-    from sfumato.session.layout import dotted
+    from sfumato.owner.layout import dotted
 
     section = dotted(("budget",) if analyst is None else ("analysts", analyst))
     lines = ", ".join(f'{name} = "{text}"' for name, text in _limits(after, typed).items())

@@ -16,7 +16,7 @@ from sfumato.core.errors import ContractError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sfumato.session.finding import Finding
+    from sfumato.owner.finding import Finding
 
 _WIDTH = 100
 _PLACE = re.compile(r"(?P<place>line \d+, column \d+|[^\s:]+): (?P<rest>.+)", re.DOTALL)
@@ -44,9 +44,9 @@ def check(contract: Path, format: str, strict: bool, no_data: bool) -> None:
 
 
 def _findings(path: Path, *, data: bool) -> list[Finding]:
+    from sfumato.owner.finding import Finding
+    from sfumato.owner.lint import lint
     from sfumato.session.contract import Contract
-    from sfumato.session.finding import Finding
-    from sfumato.session.lint import lint
 
     try:
         contract = Contract.read(path)

@@ -29,10 +29,10 @@ def init(data: str, out: Path | None, name: str | None, unit: str | None, force:
     """
     from sfumato.backends.origin import Delimited, Parquet, origin
     from sfumato.cli.file import save
+    from sfumato.owner.draft import draft
+    from sfumato.owner.layout import open_questions
+    from sfumato.owner.outline import outlines, table_name
     from sfumato.session.contract import Contract
-    from sfumato.session.draft import draft
-    from sfumato.session.layout import open_questions
-    from sfumato.session.outline import outlines, table_name
 
     data = _whole(data)
     found = outlines(data, name)

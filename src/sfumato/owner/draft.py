@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from sfumato.backends.physical import Class, PhysicalColumn
 from sfumato.core.errors import InputError, UnknownName
+from sfumato.owner.hint import Likeness, bounds, likeness, same_unit
+from sfumato.owner.layout import QUESTION, key, string
 from sfumato.relation.source import HIDDEN
-from sfumato.session.hint import Likeness, bounds, likeness, same_unit
-from sfumato.session.layout import QUESTION, key, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sfumato.session.outline import Outline
+    from sfumato.owner.outline import Outline
 
 _MAX_ROWS = 20
 _NUMBERS = (Class.SMALL, Class.WIDE, Class.FLOAT, Class.DECIMAL)

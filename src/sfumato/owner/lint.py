@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from sfumato.core.number import show
 from sfumato.core.schema import Category, Column, Real, Text, Timestamp
 from sfumato.core.unit import Neighbors
+from sfumato.owner.finding import LEVELS, Finding
+from sfumato.owner.hint import likeness
+from sfumato.owner.inspection import beside_row, of_data, of_ledger, shown
+from sfumato.owner.layout import dotted, open_questions
 from sfumato.release.format import grouped
-from sfumato.session.finding import LEVELS, Finding
-from sfumato.session.hint import likeness
-from sfumato.session.inspection import beside_row, of_data, of_ledger, shown
-from sfumato.session.layout import dotted, open_questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

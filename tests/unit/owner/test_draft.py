@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from sfumato.backends.physical import PhysicalColumn
 from sfumato.core.errors import InputError, UnknownName
 from sfumato.core.schema import Boolean, Integer, Real, Text
+from sfumato.owner.draft import draft
+from sfumato.owner.hint import Likeness, bounds, likeness, same_unit
+from sfumato.owner.layout import key, layout, open_questions, string
+from sfumato.owner.outline import Outline, is_value, table_name
 from sfumato.session.contract import Contract
-from sfumato.session.draft import draft
-from sfumato.session.hint import Likeness, bounds, likeness, same_unit
-from sfumato.session.layout import key, layout, open_questions, string
-from sfumato.session.outline import Outline, is_value, table_name
 
 TYPES = ("BIGINT", "DOUBLE", "VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP", "BLOB", "INTEGER[]")
 

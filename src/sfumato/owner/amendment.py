@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sfumato.core.errors import ContractError
+from sfumato.owner.layout import Entry, dotted, key, layout, string
 from sfumato.session.contract import Contract
-from sfumato.session.layout import Entry, dotted, key, layout, string
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.errors import ContractError
-from sfumato.session.amendment import amended
+from sfumato.owner.amendment import amended
 from sfumato.session.contract import Contract
 
 TABLES = """

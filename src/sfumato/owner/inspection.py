@@ -16,10 +16,10 @@ from sfumato.backends.physical import Class, Physical
 from sfumato.backends.reader import read
 from sfumato.core.errors import ColumnError, InputError, LedgerError, UnitError, UnknownName
 from sfumato.core.number import show
-from sfumato.session.finding import Finding
-from sfumato.session.hint import Likeness, likeness
-from sfumato.session.layout import dotted
-from sfumato.session.outline import described, is_value
+from sfumato.owner.finding import Finding
+from sfumato.owner.hint import Likeness, likeness
+from sfumato.owner.layout import dotted
+from sfumato.owner.outline import described, is_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

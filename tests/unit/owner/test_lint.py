@@ -8,8 +8,8 @@ import pytest
 import sfumato as sf
 from sfumato.core.loss import Pure
 from sfumato.ledger import Ledger
+from sfumato.owner.lint import lint
 from sfumato.session.contract import Contract
-from sfumato.session.lint import lint
 
 CLEAN = {
     "budget": 'epsilon = "4"\ndelta = "1e-6"\nledger = "trips.ledger"',

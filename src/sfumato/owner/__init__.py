@@ -1,0 +1,1 @@
+"""Tools for those who hold the data: draft a contract, look for mistakes in it, amend it."""
