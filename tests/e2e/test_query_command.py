@@ -279,7 +279,7 @@ def test_repeated_question_is_free_and_the_same(town):
     first, again = town.ask(*question), town.ask(*question)
     assert first.stdout == again.stdout
     assert "paid ε = 1" in first.stderr
-    assert "paid nothing more: answered before, in ledger entry 1" in again.stderr
+    assert "paid nothing more: answered before, in ledger entry 2" in again.stderr
     assert "left: ε = 999" in again.stderr
 
 

@@ -203,7 +203,7 @@ BUGS = [
     # the algebra
     Bug("united rows", UNION, bound._united, "a.rows + b.rows", "a.rows", "united", False),
     Bug(
-        *("united groups", UNION, bound._united, "a.groups + b.groups", "a.groups"),
+        *("united groups", RARE, bound._united, "a.groups + b.groups", "a.groups"),
         *("united groups", False),
     ),
     Bug(
@@ -229,7 +229,7 @@ BUGS = [
         False,
     ),
     Bug(
-        *("join repeats no row of a group", JOIN, bound._joined, "below.rows_per_group * times"),
+        *("join repeats no row of a group", RARE, bound._joined, "below.rows_per_group * times"),
         *("below.rows_per_group", "joined in one group", False),
     ),
     Bug(
@@ -243,15 +243,15 @@ BUGS = [
     ),
     Bug(
         *("sum of a unit not clamped", PER_UNIT, Summary.sql, "{kind.high}), {kind.low})"),
-        *("10**9), -10**9)", "sum of a rider", False),
+        *("999999999), -999999999)", "sum of a rider", False),
     ),
     Bug(
         *("count of a unit not clamped", PER_UNIT, Summary.sql, "count(*), {self.cap}"),
-        *("count(*), 10**9", "count of a rider", False),
+        *("count(*), 999999999", "count of a rider", False),
     ),
     Bug(
         *("known rows not clamped", PER_UNIT, Summary.sql, "count({x}), {self.cap}"),
-        *("count({x}), 10**9", "known rides of a rider", False),
+        *("count({x}), 999999999", "known rides of a rider", False),
     ),
     Bug(
         *("mean of a unit off its range", PER_UNIT, Summary.sql, "{near} + ({kind.low})"),
