@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,13 @@ def test_show_lists_what_is_set_aside(contract):
     opened(contract).open_scope(Budget(epsilon="0.125"), "Zoë")  # its process dies, say
     [said] = facts(run("show", contract))["scope"]
     assert said.startswith("Budget(epsilon=0.125) set aside by Zoë, ε = 0")
+    entry = said.rpartition(" ")[2]
+    before = opened(contract).remaining().epsilon
+    assert "no longer set aside" in run("free", contract, entry).stdout
+    assert opened(contract).remaining().epsilon == before + Fraction(1, 8)
+    again = run("free", contract, entry)
+    assert again.exit_code
+    assert "opened no scope that is still open" in again.stderr
 
 
 def test_show_says_that_a_fault_has_closed_the_data(contract):

@@ -112,6 +112,25 @@ def acknowledge(contract: Path) -> None:
 
 @ledger.command()
 @_CONTRACT
+@click.argument("entry", type=click.IntRange(min=1))
+def free(contract: Path, entry: int) -> None:
+    """Close the scope that ENTRY opened, for a process that died; what it did not spend returns.
+
+    `sfumato ledger show` lists open scopes with their entries. A process that still lives is refused
+    from then on.
+    """
+    with closing(Place.of(contract).open()) as book:
+        found = [scope for scope in book.scopes() if scope.id == entry]
+        if not found:
+            raise UnknownName(
+                f"entry {entry} opened no scope that is still open. `sfumato ledger show` lists them."
+            )
+        book.close_scope(found[0])
+        click.echo(f"{found[0].budget!r} is no longer set aside; {book.remaining()} left")
+
+
+@ledger.command()
+@_CONTRACT
 @click.argument("table")
 @click.argument("version")
 def refresh(contract: Path, table: str, version: str) -> None:
