@@ -641,3 +641,29 @@ def test_help_of_query_shows_every_option():
     options = {name for p in main.commands["query"].params for name in p.opts if "--" in name}
     assert len(options) == 20
     assert options <= set(re.findall(r"--[a-z-]+", text))
+
+
+@pytest.mark.parametrize("name", ["people.csv", "town.toml", "town.ledger"])
+def test_answer_is_not_written_over_what_is_needed(town, name):
+    town.ask("--count", "--epsilon", 1)
+    kept = town.folder / name
+    before = kept.read_bytes()
+    result = town.ask("--count", "--epsilon", 2, "--format", "csv", "--out", kept)
+    assert refused(result, "E100", "would destroy it")
+    assert kept.read_bytes() == before
+
+
+def test_new_ledger_is_announced_once(town):
+    first, again = town.ask("--count", "--epsilon", 1), town.ask("--count", "--epsilon", 2)
+    assert "a new ledger begins, town.ledger" in first.stderr
+    assert "new ledger" not in again.stderr
+
+
+def test_ledger_is_verified_without_its_contract(town):
+    """In a process that has loaded nothing of what a session declares."""
+    town.ask("--count", "--epsilon", 1)
+    code = "from sfumato.cli import main; main()"
+    command = [sys.executable, "-c", code, "ledger", "verify", town.folder / "town.ledger"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert "all in order" in done.stdout

@@ -47,10 +47,10 @@ def dummy(contract: Path, table: str | None, rows: int, out: Path | None, force:
     if out is None:
         click.echo(_csv(found), nl=False)
         return
-    from sfumato.cli.file import save
+    from sfumato.cli.file import precious, save
 
     content = _csv(found).encode() if out.suffix == ".csv" else _parquet(found)
-    save(out, content, force=force, spare=_precious(read, contract))
+    save(out, content, force=force, spare=precious(read, contract))
     click.echo(f"{rows} made-up rows of {declared.name}: {out}", err=True)
 
 
@@ -61,17 +61,6 @@ def _declared(contract: Contract, name: str | None) -> TableDeclaration:
     if name is not None and name not in contract.tables:
         raise UnknownName(f"the contract declares no table {name!r}; there are: {names}.")
     return contract.tables[name or next(iter(contract.tables))]
-
-
-def _precious(contract: Contract, path: Path) -> list[Path]:
-    """Return what made-up rows must never replace."""
-    from glob import glob
-
-    sources = [table.location for table in contract.tables.values()]
-    files = [s.removeprefix("duckdb:").partition("#")[0] for s in sources if "://" not in s]
-    matched = [name for s in sources for name in glob(s, recursive=True)]  # noqa: PTH207
-    kept = [path, *map(Path, files), *map(Path, matched)]
-    return kept if contract.ledger is None else [*kept, contract.ledger]
 
 
 def _csv(table: pa.Table) -> str:

@@ -13,6 +13,8 @@ from sfumato.core.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sfumato.session.contract import Contract
+
 
 def save(path: Path, content: bytes, *, force: bool = False, spare: Iterable[Path] = ()) -> None:
     """Write a file.
@@ -26,16 +28,37 @@ def save(path: Path, content: bytes, *, force: bool = False, spare: Iterable[Pat
     Raises:
         InputError: there is a file, or none can be written there.
     """
-    if any(_same(path, other) for other in spare):
-        raise InputError(
-            f"{path.name!r} is data, a contract or a ledger, and writing there would destroy it. "
-            f"Pass --out with another file."
-        )
+    check(path, spare)
     if path.is_dir() or (path.exists() and not force):
         what = "is a folder" if path.is_dir() else "exists already, and somebody may need it"
         mend = "Pass --out with another file" + ("" if path.is_dir() else ", or --force")
         raise InputError(f"{path.name!r} {what}. {mend}.")
     replace(path, content)
+
+
+def check(path: Path, spare: Iterable[Path]) -> None:
+    """Refuse to write over a file that is needed.
+
+    Raises:
+        InputError: it is one of those.
+    """
+    if any(_same(path, other) for other in spare):
+        raise InputError(
+            f"{path.name!r} is data, a contract or a ledger, and writing there would destroy it. "
+            f"Pass --out with another file."
+        )
+
+
+def precious(contract: Contract, path: Path) -> list[Path]:
+    """Return what no command may write over: the contract, its data and its ledger."""
+    from glob import glob
+
+    sources = [table.location for table in contract.tables.values()]
+    sources += contract.public.values()
+    files = [s.removeprefix("duckdb:").partition("#")[0] for s in sources if "://" not in s]
+    matched = [name for s in sources for name in glob(s, recursive=True)]  # noqa: PTH207
+    kept = [path, *map(Path, files), *map(Path, matched)]
+    return kept if contract.ledger is None else [*kept, contract.ledger]
 
 
 def replace(path: Path, content: bytes) -> None:

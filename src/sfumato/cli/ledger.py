@@ -116,14 +116,15 @@ def acknowledge(contract: Path) -> None:
 def free(contract: Path, entry: int) -> None:
     """Close the scope that ENTRY opened, for a process that died; what it did not spend returns.
 
-    `sfumato ledger show` lists open scopes with their entries. A process that still lives is refused
-    from then on.
+    `sfumato ledger show` lists open scopes with their entries. A process that still lives is
+    refused from then on.
     """
     with closing(Place.of(contract).open()) as book:
         found = [scope for scope in book.scopes() if scope.id == entry]
         if not found:
             raise UnknownName(
-                f"entry {entry} opened no scope that is still open. `sfumato ledger show` lists them."
+                f"entry {entry} opened no scope that is still open. `sfumato ledger show` lists "
+                f"those that are."
             )
         book.close_scope(found[0])
         click.echo(f"{found[0].budget!r} is no longer set aside; {book.remaining()} left")

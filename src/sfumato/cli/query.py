@@ -115,7 +115,9 @@ def query(**given: Any) -> None:
 
     contract = Contract.read(asked.contract)
     _check_contract(asked, contract)
-    if asked.explain and contract.ledger is not None and not contract.ledger.exists():
+    ledger = contract.ledger
+    is_new = ledger is not None and not ledger.exists()
+    if asked.explain and is_new:
         contract = replace(contract, ledger=None)  # what is free leaves nothing behind
     from sfumato.session import connect
 
@@ -128,8 +130,14 @@ def query(**given: Any) -> None:
         )
         if asked.explain:
             _write(asked, _explained(plan, asked.format))
-        else:
-            _answer(asked, session, plan)
+            return
+        _answer(asked, session, plan)
+    if ledger is not None and is_new:
+        click.echo(
+            f"note: a new ledger begins, {ledger.name}, with the whole budget. If there was one, "
+            f"put it back: what it recorded is spent.",
+            err=True,
+        )
 
 
 def _check(asked: Asked) -> None:
@@ -168,6 +176,10 @@ def _check(asked: Asked) -> None:
 
 def _check_contract(asked: Asked, contract: Contract) -> None:
     """Refuse a contract that cannot be asked in this way."""
+    if asked.out is not None:
+        from sfumato.cli.file import check, precious
+
+        check(asked.out, precious(contract, asked.contract))
     if contract.ledger is None and not asked.explain:
         raise ContractError(
             "budget.ledger is missing: without a ledger every command would begin with the whole "

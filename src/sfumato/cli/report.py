@@ -31,12 +31,15 @@ def report(contract: Path, out: Path, title: str, analyst: str | None) -> None:
 
     Nothing is read but the contract and the ledger: the data need not be there.
     """
+    from sfumato.cli.file import check, precious
     from sfumato.cli.ledger import Place
     from sfumato.session.report import Report
 
     if out.is_dir() or not out.parent.is_dir():
         raise _unwritable(out)
     place = Place.of(contract)
+    kept = [] if place.contract is None else precious(place.contract, contract)
+    check(out, [contract, place.path, *kept])
     declared = {} if place.contract is None else place.contract.tables
     with closing(place.open(read_only=True)) as book:
         if analyst is not None:

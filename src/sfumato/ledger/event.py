@@ -168,6 +168,8 @@ class Event:
     @property
     def declaration(self) -> Any:
         """What was declared about a dataset."""
+        import sfumato.relation.source  # noqa: F401 - sessions declare sources
+
         return decode(self.detail or b"") if self.kind == "declared" else None
 
     @property

@@ -7,6 +7,7 @@ states, sums, limits and stored answers are worked out anew from the entries alo
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -110,7 +111,7 @@ class Replay:
             if event.dataset is None or self.declared.get(event.dataset) == event.detail:
                 yield "it declares nothing new"
             self.declared[event.dataset] = event.detail
-            decode(event.detail or b"")
+            json.loads(event.detail or b"")  # what it means is known to those who declared it
         if event.kind == "refreshed" and (event.dataset, event.version) in self.versions:
             yield "its version label was used before"
         if event.dataset is not None and event.version is not None:

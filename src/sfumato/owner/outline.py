@@ -155,6 +155,11 @@ def _undeclared(name: str) -> Source:
 
 def _check_header(columns: tuple[PhysicalColumn, ...], name: str) -> None:
     """Refuse a first line that looks like a row: what is in it would be copied into a file."""
+    if len(columns) == 1 and any(mark in columns[0].name for mark in ";\t|"):
+        raise InputError(
+            f"table {name!r}: the first line is one name with separators in it, and columns are "
+            f"separated by commas here. Save the file with commas, or as .tsv with tabs."
+        )
     wrong = [column for column in columns if is_value(column.name)]
     if wrong:
         raise InputError(

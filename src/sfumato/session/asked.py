@@ -22,7 +22,7 @@ from sfumato.relation import (
 from sfumato.relation.expr import Expr, Name, shown, typed
 from sfumato.relation.kind import Number
 from sfumato.relation.node import scope, sources, walk
-from sfumato.session.proof import title
+from sfumato.session.proof import notes, title
 
 if TYPE_CHECKING:
     from sfumato.session.planner import Wanted
@@ -37,7 +37,7 @@ def question_in_words(wanted: Sequence[Wanted], query: Aggregate) -> list[str]:
 
 def part_in_words(query: Aggregate) -> tuple[str, ...]:
     """Say what the value of a measured part is, as the ledger stores it."""
-    return f"value is {title(query)}{_counted(query)}", _rows(query)
+    return f"value is {title(query)}{_counted(query)}", _rows(query), *notes([query])
 
 
 def _counted(query: Aggregate) -> str:
@@ -68,7 +68,11 @@ def _words(node: Node, keys: Sequence[str]) -> Iterator[str]:
             yield f"joined with the public table {node.table.name} ({node.how})"
         case PerUnit():
             by = f" and {', '.join(node.keys)}" if node.keys else ""
-            yield f"one row for each unit{by}"
+            made = [
+                f"{n} = {s.function}({'' if s.expr is None else _short(s.expr)})"
+                for n, s in node.summaries
+            ]
+            yield f"one row for each unit{by} with {', '.join(made)}"
         case Distinct():
             yield "equal rows once" + (" for each unit" if node.within_unit else "")
         case Union():

@@ -125,20 +125,24 @@ class Bins:
 
 
 def _equal(column: str, kind: Number | Day | Instant, count: int) -> tuple[Written, ...]:
-    """Return edges of equal bins; where they fall between two steps, they move up to the next.
+    """Return edges of bins of one width, a whole number of steps, rounded up; the last may be less.
 
-    No value lies between two steps, so that every row is in the bin where it was.
+    Bins whose widths differ by a step would look as if values came and went. Rounded up, there may
+    be fewer than asked for.
     """
     low, high = (0, kind.high) if isinstance(kind, Instant) else (kind.low, kind.high)
-    some = range(count if count <= MOST else 0)
-    steps = [low - ((low - high) * i // count) for i in some]  # up
-    if not some or len(set(steps)) < count:
+    whole = isinstance(kind, Day) or (isinstance(kind, Number) and kind.step == 1)
+    span = high - low
+    if not 1 <= count <= min(MOST, span + whole):
         raise KeysError(
             f"a histogram has from 1 to {MOST:,} bins, no more than its column has values, and "
             f"{count:,} are too many or too few for {column!r}. Ask for another number, or list "
             f"the edges."
         )
-    return tuple(_plain(value(kind, k)) for k in (*steps, high))
+    if span % count:
+        span += whole  # where bounds do not divide, values do: 24 bins are 24 hours
+    starts = range(low, low + span, -(-span // count))
+    return tuple(_plain(value(kind, k)) for k in (*starts, high))
 
 
 def _edge(kind: Kind, given: Any) -> Any:

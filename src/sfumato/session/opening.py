@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,6 +85,14 @@ def _schema(given: Any) -> Schema:
 def each(given: Any, name: str) -> Any:
     """Return what was given for one table, where it may be given for each."""
     return given.get(name) if isinstance(given, Mapping) else given
+
+
+def kept_files(given: Iterable[Any]) -> set[Path]:
+    """Return the files among what a session was given: nothing may be written over them."""
+    texts = [str(each) for each in given if isinstance(each, str | PathLike)]
+    return {Path(text.removeprefix("duckdb:").partition("#")[0]).resolve() for text in texts} | {
+        Path(text).resolve() for text in texts
+    }
 
 
 def name_of(source: Any) -> str:

@@ -26,7 +26,7 @@ from sfumato.relation import (
 )
 from sfumato.relation.bound import reach
 from sfumato.relation.expr import Expr, Name, shown, typed
-from sfumato.relation.kind import Number
+from sfumato.relation.kind import Label, Number
 from sfumato.relation.node import children, scope, unit_of, walk
 
 
@@ -119,12 +119,26 @@ def _cap_notes(query: Aggregate) -> list[str]:
 
 
 def _join_notes(query: Aggregate) -> list[str]:
-    return [
-        f"rows whose {' and '.join(key for key, _, _ in node.table.keys)} the public table "
-        f"{node.table.name} does not list are left out"
-        for node in walk(query.node)
-        if isinstance(node, Join) and node.how == "inner"
-    ]
+    found = []
+    for node in walk(query.node):
+        if isinstance(node, Join):
+            what = "are left out" if node.how == "inner" else "have no value from it"
+            keys = " and ".join(key for key, _, _ in node.table.keys)
+            unlisted = _unlisted(node)
+            names = f", which are {', '.join(unlisted)}," if unlisted else ""
+            found.append(
+                f"rows whose {keys} the public table {node.table.name} does not list{names} {what}"
+            )
+    return found
+
+
+def _unlisted(node: Join) -> list[str]:
+    """Return the declared values of a key that the public table does not have: both are public."""
+    (_, kind, codes), *more = node.table.keys
+    if more or not isinstance(kind, Label):
+        return []
+    missing = [str(v) for i, v in enumerate(kind.values) if i not in set(codes)]
+    return missing if len(missing) <= 5 else [*missing[:4], f"and {len(missing) - 4} more"]
 
 
 def _caps(node: Truncate) -> list[tuple[int | None, str]]:

@@ -21,7 +21,15 @@ from sfumato.release.release import Release
 from sfumato.session.access import Access
 from sfumato.session.contract import Contract
 from sfumato.session.kernel import measure
-from sfumato.session.opening import declared, each, first_label, ledger_of, name_of, nonce
+from sfumato.session.opening import (
+    declared,
+    each,
+    first_label,
+    kept_files,
+    ledger_of,
+    name_of,
+    nonce,
+)
 from sfumato.session.part import Part
 from sfumato.session.table import Table
 
@@ -107,6 +115,7 @@ class Session:
             labels[table] = each(version, table.name) or kept
         self._begin(labels, backend, opened, analyst, public or {})
         self._lent = isinstance(ledger, Ledger)
+        self._kept = kept_files([*tables.values(), *(public or {}).values(), ledger])
 
     @classmethod
     def _of(cls, contract: Contract, analyst: str | None) -> Session:
@@ -121,6 +130,9 @@ class Session:
             for source, t in tables.items()
         }
         session._begin(versions, backend, ledger, analyst, contract.public)
+        files = [t.location for t in tables.values()]
+        files += contract.public.values()
+        session._kept = kept_files([*files, contract.ledger, contract.path])
         return session
 
     def _begin(
@@ -136,6 +148,7 @@ class Session:
         self._backend, self._ledger, self._analyst = backend, ledger, analyst
         self._rng: Rng = system()
         self._lent = False
+        self._kept = set[Path]()
         self._versions = {source.name: label for source, label in versions.items()}
         if analyst is not None:
             ledger.remaining(analyst)  # refuses one without a share before anything is asked
@@ -273,6 +286,11 @@ class Session:
             title=title,
             analyst=self._analyst,
         )
+        if path is not None and Path(path).resolve() in self._kept:
+            raise InputError(
+                f"{Path(path).name!r} is data, a contract or a ledger, and writing there would "
+                f"destroy it. Pass another file."
+            )
         return made.page().write(None if path is None else Path(path))
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from sfumato.core.schema import Schema
 from sfumato.relation.bound import truncated
 from sfumato.relation.expr import Name, Scope
 from sfumato.relation.keys import Keys
-from sfumato.relation.kind import column_of
+from sfumato.relation.kind import column_of, kind_of
 from sfumato.relation.node import (
     Distinct,
     Filter,
@@ -260,7 +260,15 @@ class Table:
     @property
     def schema(self) -> Schema:
         """The public facts about the columns."""
-        return Schema({name: column_of(kind) for name, kind in scope(self._node).items()})
+        declared = sources(self._node)[0].schema
+        return Schema(
+            {
+                name: declared[name]
+                if name in declared and kind_of(declared[name]) == kind
+                else column_of(kind)
+                for name, kind in self._scope.items()
+            }
+        )
 
     @property
     def unit(self) -> Unit:

@@ -156,8 +156,8 @@ def unread(problem: ParseError, text: str) -> ExpressionError:
     else:
         what = f"{near!r} does not fit here"
         mend = (
-            "Write one expression, texts in single quotes, and a column whose name is a word of "
-            "SQL in double quotes."
+            "Write one expression, texts in single quotes, and a column whose name has blanks or "
+            "is a word of SQL in double quotes."
         )
     return ExpressionError(f"{what} ({where} of {shortened(text)}). {mend}")
 

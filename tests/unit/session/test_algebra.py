@@ -311,6 +311,33 @@ def test_missing_and_infinite_numbers_of_a_public_table_are_null(trips):
     assert exact(joined.agg(sf.count(), known=sf.count("x"))) == [[4], [1]]
 
 
+def test_declared_keys_that_a_public_table_does_not_have_are_named(trips):
+    notes = (
+        trips.join({"zone": ["A", "Bee"], "x": [1, 2]}, on="zone").count().explain(epsilon=1).notes
+    )
+    assert any("which are B, C, are left out" in note for note in notes)
+
+
+def test_report_is_not_written_over_data_or_ledger(tmp_path):
+    import pyarrow.parquet as pq
+
+    data, ledger = tmp_path / "t.parquet", tmp_path / "t.ledger"
+    pq.write_table(TRIPS, data)
+    opened = sf.Session(data, unit=sf.Unit.row(), schema=SCHEMA, budget=sf.Budget(1), ledger=ledger)
+    for kept in (data, ledger):
+        with pytest.raises(sf.errors.InputError, match="destroy"):
+            opened.report(kept)
+    opened.report(tmp_path / "report.html")
+    assert pq.read_table(data).equals(TRIPS)
+
+
+def test_schema_of_a_table_is_as_declared(trips):
+    facts = sf.Schema(x=sf.Integer(0, 9, nullable=True))
+    opened = sf.Session(pa.table({"x": [1]}), unit=sf.Unit.row(), schema=facts, budget=sf.Budget(1))
+    assert opened.table().schema == facts
+    assert opened.table().with_columns(x="x + 1").schema["x"].high == 10
+
+
 # ---- parts and scopes ----------------------------------------------------------------------------
 
 
