@@ -55,7 +55,7 @@ def to_parquet(release: Release, path: str | Path) -> None:
 
 
 def to_text(release: Release) -> str:
-    """Write the table for a console: at most 20 rows, then what the intervals cover."""
+    """Write the table for a console: at most 20 rows, what the intervals cover, and the notes."""
     if not release.keys:
         lines = [f"{printable(name)} = {release[name]!r}" for name in release]
     else:
@@ -63,7 +63,7 @@ def to_text(release: Release) -> str:
     more = len(release) - ROWS
     if more > 0:
         lines.append(f"… and {more} more row{'s' if more > 1 else ''}")
-    lines.append(footer(release))
+    lines += [footer(release), *(f"note: {printable(note)}" for note in release.notes)]
     return "\n".join(lines)
 
 
