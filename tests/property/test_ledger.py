@@ -485,7 +485,7 @@ def test_long_walks_agree_with_the_model():
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(100, 140))
 def test_many_long_walks_agree_with_the_model(seed):
-    assert check_walk(seed, 300)["reserved", True, True]
+    assert check_walk(seed, 300)  # how often it took each step; what a walk finds wrong, it raises
 
 
 def check_walk(seed, steps):

@@ -43,6 +43,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 _DISTRUSTED = (
     "statistics_propagation",
     "compressed_materialization",
+    "expression_rewriter",
     "filter_pushdown",
     "join_filter_pushdown",
     "late_materialization",

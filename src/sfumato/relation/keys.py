@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -172,9 +173,12 @@ def _codes(name: str, kind: Kind, given: Any) -> tuple[Code, ...] | None:
                 f"data would give people away. Pass keys=[...] with the values to count."
             )
         return None
-    if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
+    values = None
+    if not isinstance(given, str | bytes):
+        with suppress(TypeError):  # nothing to iterate over
+            values = list(given)
+    if values is None:
         raise KeysError(f"keys of {name!r} must be a list of values. Pass keys=['A', 'B'].")
-    values = list(given)
     found = [code(kind, _plain(v)) for v in values]
     for v, held in zip(values, found, strict=True):
         if held is None:
