@@ -173,7 +173,7 @@ class Join:
             refuse_unit(Name(name), self.child)
             if known(name, columns) != kind:
                 raise ExpressionError(f"the public table was read for another column {name!r}.")
-        if self.how not in ("inner", "left"):
+        if not isinstance(self.how, str) or self.how not in ("inner", "left"):
             raise ExpressionError(
                 "a join with a public table is 'inner' or 'left', the private rows on the left: "
                 "others would show which public rows nobody has. Pass how='left'."
