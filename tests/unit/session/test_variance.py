@@ -22,8 +22,11 @@ def variance(numbers):
 def test_variance_is_that_of_the_rows_in_which_the_value_is_known(town):
     answer = town(epsilon=10**9).table().variance("fare").release(epsilon=ALMOST)
     exact = variance(CENTS) / 100**2
-    assert abs(answer.measure("fare").values[0] - exact) < Fraction(1, 100)
-    assert answer.measure("fare").low[0] <= exact <= answer.measure("fare").high[0]
+    fare = answer.measure("fare")
+    assert abs(fare.values[0] - exact) < Fraction(1, 100)
+    # How often the interval holds the truth is a matter of many runs (tests/statistical).
+    assert fare.low[0] <= fare.values[0] <= fare.high[0]
+    assert fare.high[0] - fare.low[0] < Fraction(1, 100)
 
 
 def test_standard_deviation_is_its_root(town):
