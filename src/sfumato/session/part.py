@@ -9,12 +9,17 @@ from sfumato import accounting
 from sfumato.core.errors import InputError, LossError
 from sfumato.core.loss import Loss
 from sfumato.core.sensitivity import Sensitivity
+from sfumato.mechanisms import DiscreteGaussian, DiscreteLaplace
 from sfumato.relation import Aggregate
 from sfumato.relation.node import sources, unit_of
 from sfumato.relation.source import Source
 from sfumato.release.error import Error
 from sfumato.release.price import Price
 from sfumato.session.asked import part_in_words
+
+# A choice, a quantile or a coin takes scores, rows or answers: cells would be drawn from wrongly,
+# or fail once they were read.
+_MEASURE_CELLS = (DiscreteLaplace, DiscreteGaussian)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +56,12 @@ class Part:
                 f"a table is asked with questions of sfumato.relation, and this is a "
                 f"{type(query).__name__}. Pass table.count().queries[0], or build an Aggregate."
             )
-        if not type(mechanism).__module__.startswith("sfumato."):
+        if type(mechanism) not in _MEASURE_CELLS:
             raise InputError(
-                f"a session measures with mechanisms whose loss is proved, those of "
-                f"sf.mechanisms, and not with a {type(mechanism).__name__}. Try your own in sf.lab."
+                f"the cells of a table are measured with noise that is added to whole numbers, "
+                f"{' or '.join(kind.__name__ for kind in _MEASURE_CELLS)}, and not with a "
+                f"{type(mechanism).__name__}: what it assumes of its input is not known to hold for "
+                f"an answer. Try it in sf.lab, or call it on data of your own."
             )
         moved = query.sensitivity(unit_of(query.node))
         if moved.is_zero:

@@ -96,8 +96,13 @@ def test_mechanism_of_ones_own_measures_no_table(town):
             return Pure("0.0001")
 
     session = town()
-    for mechanism in (Cheap(1), object()):
-        with pytest.raises(InputError, match=r"sf\.mechanisms"):
+    others = (
+        sf.mechanisms.Exponential(("a",), rate=1, monotone=True),
+        sf.mechanisms.Quantile(q="0.5", low=0, high=9, step=1, rate=1),
+        sf.mechanisms.GridLaplace(1, "0.5"),
+    )
+    for mechanism in (Cheap(1), object(), *others):
+        with pytest.raises(InputError, match=r"whole numbers"):
             session.table().measure(session.table().count().queries[0], mechanism)
     with pytest.raises(InputError, match="Aggregate"):
         session.table().measure("count", DiscreteLaplace(1))
