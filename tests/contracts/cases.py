@@ -6,6 +6,10 @@ from itertools import product
 from math import exp
 
 import numpy as np
+from instance_cases import instance_cases
+from sampler_cases import sampler_cases
+from selection_cases import selection_cases
+from sparse_vector_cases import sparse_vector_cases
 
 import sfumato as sf
 from sfumato.testing import Contract
@@ -237,4 +241,8 @@ CASES = [
     *exponential_cases(),
     *quantile_cases(),
     *response_cases(),
+    *sparse_vector_cases(),
+    *sampler_cases(),
+    *selection_cases(),
+    *instance_cases(),
 ]

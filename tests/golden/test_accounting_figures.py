@@ -6,19 +6,30 @@ import pytest
 
 from sfumato.accounting import (
     Limits,
+    advanced_epsilon,
     calibrate,
     charge,
-    delta,
-    epsilon,
+    gaussian_dp_epsilon,
     gaussian_reference_epsilon,
     gaussian_reference_sigma,
+    optimal_epsilon,
+    pld,
+    renyi_epsilon,
     rho,
     rho_within,
     zcdp_epsilon,
 )
+from sfumato.accounting.curve import delta, epsilon
 from sfumato.core.budget import Budget
 from sfumato.core.codec import encode
-from sfumato.core.loss import GaussianShift, LaplaceShift, Pure, Worst
+from sfumato.core.loss import (
+    GaussianShift,
+    GaussianTradeoff,
+    LaplaceShift,
+    LaplaceTradeoff,
+    Pure,
+    Worst,
+)
 
 FINE = 10**7  # grid steps per unit: the discrete law is close to the continuous one
 
@@ -81,6 +92,56 @@ def test_many_laplace_releases(count, cost, exact):
 def test_thirty_large_laplace_releases_are_cheaper_added_up():
     assert float(zcdp_epsilon(30 * rho(laplace(1)), "1e-6")) == pytest.approx(34.4, abs=0.05)
     assert epsilon(laplace(1) * 30, "1e-6") == 30
+
+
+@pytest.mark.parametrize(
+    ("count", "cost", "advanced", "by_renyi", "optimal"),
+    [
+        (100, "0.1", 6.308, 4.984, 4.7746),
+        (100, "0.05", 2.885, 2.341, 2.2075),
+        (1000, "0.01", 1.763, 1.466, 1.3654),
+        (30, "1", 80.34, 28.24, 29.988),
+    ],
+)
+def test_many_releases_by_every_method(count, cost, advanced, by_renyi, optimal):
+    pure, noise = Pure(cost) * count, LaplaceTradeoff(cost) * count
+    assert float(advanced_epsilon(pure, "1e-6")) == pytest.approx(advanced, abs=6e-3)
+    assert float(renyi_epsilon(noise, "1e-6")) == pytest.approx(by_renyi, abs=6e-4)
+    assert float(optimal_epsilon(pure, "1e-6")) == pytest.approx(optimal, abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("target", "failure", "exact"),
+    [
+        ("0.1", "1e-6", 1.3676),
+        ("1", "1e-6", 4.8866),
+        ("2", "1e-6", 7.286),
+        ("5.26", "1e-10", 16.74),
+    ],
+)
+def test_gaussian_dp_has_its_analytic_epsilon(target, failure, exact):
+    # μ² = 2ρ; a root that is not rational is composed of parts.
+    halves = GaussianTradeoff("0.1") * int(Fraction(target) * 100)
+    assert float(gaussian_dp_epsilon(halves, failure)) == pytest.approx(exact, rel=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("count", "cost", "noise", "response"),
+    [
+        (100, "0.1", 4.69267, 4.77457),
+        (100, "0.05", 2.19328, 2.20753),
+        (1000, "0.01", 1.36292, 1.36545),
+        (30, "1", 27.77254, 29.98786),
+    ],
+)
+def test_many_releases_by_their_distribution(count, cost, noise, response):
+    for loss, exact in (
+        (LaplaceTradeoff(cost) * count, noise),
+        (LaplaceShift(1 / Fraction(cost), 1, 1) * count, response),
+    ):
+        found = pld.bounds(loss, "1e-6")
+        assert exact - 1e-5 <= float(found.high) <= exact * (1 + 1e-3)
+        assert exact * (1 - 1e-3) <= float(found.low) <= exact + 1e-5
 
 
 def test_exact_discrete_gaussian():

@@ -9,6 +9,7 @@ import re
 import sqlite3
 import sys
 import tempfile
+from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -25,11 +26,14 @@ from sfumato.core.errors import SfumatoError
 from sfumato.core.loss import Composed, Concentrated, GaussianShift, LaplaceShift, Pure, Worst
 from sfumato.ledger import Branch, Ledger
 from sfumato.ledger import connection as ledger_connection
+from sfumato.noise.binomial import binomial
+from sfumato.noise.permutation import distinct
 from sfumato.noise.rng import SystemRng
 from sfumato.owner.amendment import amended
 from sfumato.owner.draft import draft
 from sfumato.owner.outline import Outline, outlines
 from sfumato.session.contract import Contract
+from sfumato.testing import FakeCurator, FakeQuery
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 GOLDEN = Path(__file__).with_name("messages.txt")
@@ -38,6 +42,11 @@ REWRITE = "SFUMATO_REWRITE_GOLDEN"
 ONE = sf.Sensitivity(l1=1)
 HERS = sf.Sensitivity(l1=1, neighbors="replace")
 mechanisms, accounting = sf.mechanisms, sf.accounting
+
+
+def without_dp_accounting():
+    with patch.dict(sys.modules, {"dp_accounting": None}):
+        accounting.pld.to_dp_accounting(Pure(1))
 
 
 def without_pandas():
@@ -179,6 +188,12 @@ def headed(text):
         file = Path(folder) / "people.csv"
         file.write_text(text, encoding="utf-8")
         outlines(str(file))
+
+
+def watched(ask, mechanism=None):
+    """Open a stream on a laboratory, which answers above the threshold, and ask it something."""
+    lab = sf.lab([10**6, 0])
+    ask(lab.open(lab.histogram(), mechanism or mechanisms.SparseVector(0, 1, 1)))
 
 
 def failing(code):
@@ -384,22 +399,164 @@ CASES = {
     # losses
     "loss: other relation": lambda: Pure(1) + Pure(1, neighbors="replace"),
     "loss: no loss": lambda: Pure(1) + 1,
+    "loss: no conversion": lambda: accounting.convert(Concentrated(1), to="gdp"),
+    "loss: no kind": lambda: accounting.convert(Pure(1), to="epsilon"),
+    "loss: no delta to convert to": lambda: accounting.convert(Pure(1), to="approximate"),
+    "loss: no group": lambda: accounting.group(Worst.of([Pure(1), Pure(2)], touched=1), 2),
+    "loss: no size of a group": lambda: accounting.group(Pure(1), 0),
+    "loss: no mu": lambda: accounting.mu(Concentrated(1)),
+    "loss: no order": lambda: accounting.renyi(Pure(1), 1),
+    "loss: not equal": lambda: accounting.optimal_epsilon(Pure(1) + Pure(2), "1e-6"),
+    "loss: no false alarm": lambda: accounting.tradeoff(Pure(1))(2),
+    "loss: no distribution": lambda: accounting.pld.to_dp_accounting(Concentrated(1)),
+    "loss: no rate": lambda: accounting.sampled_epsilon(1, 2),
     "loss: times": lambda: Pure(1) * 0.5,
     "loss: touched": lambda: Worst.of([Pure(1)], touched=0),
     "loss: scalar": lambda: GaussianShift(1, 1, "no"),
     "loss: by hand": lambda: Composed(((Pure(1), 1),)),
     "loss: Gaussian without delta": lambda: accounting.epsilon(Concentrated(1)),
     "loss: unknown": lambda: accounting.epsilon(sf.Loss()),
+    "explain: nothing": accounting.explain,
+    "explain: huge": lambda: accounting.explain(10**7),
+    "risk: share": lambda: accounting.tpr("1.5", 1),
+    "risk: chance": lambda: accounting.posterior("0.1", 1, chance=0),
+    "risk: people": lambda: accounting.advantage(1, people=0),
+    "risk: points": lambda: accounting.roc(1, points=1),
+    "choose: nothing": lambda: accounting.choose([]),
+    "choose: Gaussian without delta": lambda: accounting.choose(
+        [accounting.Target("n", 5, mechanism="gaussian")]
+    ),
+    "choose: no name": lambda: accounting.Target("", 5),
+    "choose: too wide": lambda: accounting.Target("n", 2**61),
+    "choose: cells": lambda: accounting.Target("n", 5, cells=0),
+    "choose: mechanism": lambda: accounting.Target("n", 5, mechanism="uniform"),
+    "choose: no sensitivity": lambda: accounting.Target("n", 5, sf.Sensitivity(l1=0)),
+    "choose: another norm": lambda: accounting.choose(
+        [accounting.Target("n", 5, sf.Sensitivity(l2=3), mechanism="laplace")]
+    ),
+    "participation: huge": lambda: accounting.participation(101, 1, 1),
+    "participation: people": lambda: accounting.participation(1, 1, 0),
+    "participation: not accurate": lambda: accounting.cheapest_study(
+        lambda e, n: 1, "0.1", harm=1, people=9
+    ),
     # data, in the laboratory
     "data: not whole": lambda: mechanisms.DiscreteLaplace(1)([0.5]),
     "data: missing": lambda: mechanisms.Quantile("0.5", 0, 1, 1, 1)([float("nan")]),
     "data: not finite": lambda: mechanisms.GridLaplace(1, 1)([float("nan")]),
     "data: neither yes nor no": lambda: mechanisms.RandomizedResponse(1)(["maybe"]),
     "data: no reports": lambda: mechanisms.RandomizedResponse(1).estimate([]),
+    "data: no category": lambda: mechanisms.CategoryResponse(["a", "b"], 1)(["maybe"]),
+    "data: no sparse cells": lambda: mechanisms.SparseHistogram(1, 9, 100)([3]),
+    "data: cell outside the domain": lambda: mechanisms.SparseHistogram(1, 9, 100)({100: 3}),
+    "data: half a row in a cell": lambda: mechanisms.SparseHistogram(1, 9, 100)({1: 0.5}),
+    "data: negative rows": lambda: mechanisms.Sampled(1, "1/2")([-1]),
+    "data: too large to estimate": lambda: mechanisms.Sampled(1, "1/2").estimate(2**62),
+    "range: clamp": lambda: mechanisms.TruncatedGeometric(1, 0, 0.5),
+    "range: clamp of one answer": lambda: mechanisms.TruncatedGeometric(1, 5, 5),
+    "range: coins": lambda: binomial(-1, "1/2", SystemRng()),
+    "range: odds of coins": lambda: binomial(1, "3/2", SystemRng()),
+    "range: distinct": lambda: distinct(3, 4, SystemRng()),
+    "range: domain": lambda: mechanisms.SparseHistogram(1, 9, 2**61),
+    "range: sparse threshold": lambda: mechanisms.SparseHistogram(1, 0, 100),
+    "range: too many empty cells": lambda: mechanisms.SparseHistogram(1, 1, 2**60),
+    "cost: threshold or expected": lambda: mechanisms.SparseHistogram.calibrate(
+        ONE, domain=100, epsilon=1
+    ),
+    "input: keys of sparse cells": lambda: mechanisms.SparseHistogram(1, 9, 100).release(
+        {}, ONE, keys={"cell": []}
+    ),
+    "input: sample of what is not counted": lambda: mechanisms.Sampled(
+        mechanisms.Quantile("0.5", 0, 1, 1, 1), "1/2"
+    ),
+    "sensitivity: rows of a sample": lambda: mechanisms.Sampled.calibrate(
+        HERS, rate="1/2", epsilon=1
+    ),
+    "sensitivity: reports cannot be hidden": lambda: mechanisms.CategoryResponse(
+        ["a", "b"], 1
+    ).loss(ONE),
+    "candidates: categories": lambda: mechanisms.CategoryResponse(["a", "a"], 1),
+    "candidates: no list of categories": lambda: mechanisms.CategoryResponse("ab", 1),
     "candidates: none": lambda: mechanisms.Exponential([], rate=1),
     "candidates: prior": lambda: mechanisms.Exponential(["a", "b"], rate=1, prior=[1]),
+    "smooth: rate": lambda: mechanisms.SmoothMedian(0, 9, 1, beta=1, rate="1e-20"),
+    "smooth: law": lambda: mechanisms.SmoothMedian(0, 9, 1, 1, 1, noise="cauchy"),
+    "smooth: Laplace without delta": lambda: mechanisms.SmoothMedian(0, 9, 1, 1, 1, "laplace"),
+    "smooth: calibrated without delta": lambda: mechanisms.SmoothMedian.calibrate(
+        ONE, low=0, high=9, step=1, noise="laplace", epsilon=1
+    ),
+    "smooth: too many rows": lambda: mechanisms.SmoothMedian(0, 9, 1, 1, 1, "laplace", "1e-6").loss(
+        sf.Sensitivity(l1=2000)
+    ),
+    "propose: all of the range": lambda: mechanisms.ProposeTestRelease(0, 9, 1, 9, 1, 3, 1),
+    "propose: threshold": lambda: mechanisms.ProposeTestRelease(0, 9, 1, 2, 1, -1, 1),
+    "propose: without delta": lambda: mechanisms.ProposeTestRelease.calibrate(
+        ONE, low=0, high=9, step=1, bound=1, epsilon=1
+    ),
+    "propose: too many rows": lambda: mechanisms.ProposeTestRelease(0, 9, 1, 2, 1, 3, 1).loss(
+        sf.Sensitivity(l1=100)
+    ),
+    "bounded: most": lambda: mechanisms.BoundedLocal(0, 1, 1, 1),
+    "bounded: without delta": lambda: mechanisms.BoundedLocal.calibrate(ONE, most=9, epsilon=1),
+    "bounded: no pair": lambda: mechanisms.BoundedLocal(9, 1, 1, 1)([1, 2, 3]),
+    "graph: nodes": lambda: mechanisms.TriangleCount(2, 1, 1, 1),
+    "graph: no edges": lambda: mechanisms.TriangleCount(9, 1, 1, 1)(["ann", "bob"]),
+    "graph: degree": lambda: mechanisms.RestrictedTriangles(9, 9, 1),
+    "blocks: no program": lambda: mechanisms.SampleAggregate("mean", 9, 0, 1, 1, 1),
+    "blocks: aggregate": lambda: mechanisms.SampleAggregate(max, 9, 0, 1, 1, 1, "mode"),
+    "blocks: number": lambda: mechanisms.SampleAggregate(max, 0, 0, 1, 1, 1),
+    "blocks: resampled too often": lambda: mechanisms.SampleAggregate(
+        max, 9, 0, 1, 1, 1, resample=10
+    ),
+    "blocks: too fine": lambda: mechanisms.SampleAggregate(max, 2**10, 0, 1, "1e-17", 1),
+    "blocks: no rows": lambda: mechanisms.SampleAggregate(max, 9, 0, 1, 1, 1)(5),
     "scores: too few": lambda: mechanisms.Exponential(["a", "b"], rate=1)([1]),
     "scores: not finite": lambda: mechanisms.Exponential(["a", "b"], rate=1)([1, float("nan")]),
+    "choice: candidates": lambda: mechanisms.PermuteAndFlip("abc", rate=1),
+    "choice: flag": lambda: mechanisms.NoisyMax(["a", "b"], scale=1, monotone="yes"),
+    "top: k": lambda: mechanisms.TopK(["a", "b"], k=3, rate=1),
+    "groups: without delta": lambda: mechanisms.StabilityHistogram.calibrate(ONE, epsilon=1),
+    "groups: any number": lambda: mechanisms.PartitionSelection(1, "1e-6").loss(
+        sf.Sensitivity(linf=1)
+    ),
+    "groups: no mapping": lambda: mechanisms.PartitionSelection(1, "1e-6")([3, 4]),
+    "groups: key": lambda: mechanisms.StabilityHistogram(1, 14)({1.5: 3}),
+    "groups: named": lambda: mechanisms.StabilityHistogram(1, 14).release({}, ONE, keys={"k": []}),
+    "groups: threshold": lambda: mechanisms.StabilityHistogram(1, "1/2"),
+    "groups: noise": lambda: mechanisms.StabilityHistogram(1, 14, noise="uniform"),
+    "groups: stated epsilon": lambda: mechanisms.StabilityHistogram(1, 14, epsilon=1),
+    "groups: threshold passed alone": lambda: mechanisms.StabilityHistogram("1/1000", 3).loss(
+        sf.Sensitivity(l0=1, linf=50)
+    ),
+    "groups: selected alone": lambda: mechanisms.PartitionSelection(1, "1/2").loss(
+        sf.Sensitivity(l0=1, linf=9)
+    ),
+    "groups: epsilon": lambda: mechanisms.PartitionSelection(2000, "1e-6"),
+    "groups: part of a unit": lambda: mechanisms.PartitionSelection(1, "1e-6").probability(1.5),
+    # streams
+    "sparse vector: hits": lambda: mechanisms.SparseVector(10, 1, 1, hits=0),
+    "sparse vector: threshold": lambda: mechanisms.SparseVector(2**62, 1, 1),
+    "sparse vector: two numbers": lambda: mechanisms.SparseVector(
+        10, 1, 1, gap=True, answer_scale=1
+    ),
+    "sparse vector: flag": lambda: mechanisms.SparseVector(10, 1, 1, monotone="yes"),
+    "sparse vector: nothing left to compare": lambda: mechanisms.SparseVector.calibrate(
+        ONE, threshold=10, epsilon=1, numeric=1
+    ),
+    "sparse vector: no row": lambda: mechanisms.SparseVector(10, 1, 1)([[1, 2]]),
+    "sparse vector: questions": lambda: mechanisms.SparseVector(10, 1, 1).accuracy(0),
+    "stream: not whole": lambda: mechanisms.SparseVector(0, 1, 1).start(SystemRng()).push(0.5),
+    "stream: used up": lambda: watched(lambda stream: [stream.push(0) for _ in range(2)]),
+    "stream: copied": lambda: watched(copy),
+    "stream: no cells": lambda: watched(lambda stream: stream.push([2, 0])),
+    "stream: another histogram": lambda: watched(
+        lambda stream: stream.push(sf.lab([1, 2, 3]).histogram().subset(0))
+    ),
+    "stream: moves further": lambda: (
+        FakeCurator([])
+        .open(FakeQuery("n", len, ONE), mechanisms.SparseVector(0, 1, 1))
+        .push(FakeQuery("twice", len, sf.Sensitivity(l1=2)))
+    ),
+    "stream: answers once": lambda: watched(None, mechanisms.DiscreteLaplace(1)),
     # ledger
     "ledger: exceeded": lambda: ask(ledger(), cost=2),
     "ledger: exceeded by all": all_together,
@@ -439,6 +596,7 @@ CASES = {
     # the rest
     "input: one end": lambda: sf.Estimate(1, low=0),
     "extra: missing": without_pandas,
+    "extra: no dp_accounting": without_dp_accounting,
     "entropy: none": without_entropy,
     # codec
     "codec: no form": lambda: codec.encode(object()),

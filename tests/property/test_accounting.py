@@ -14,8 +14,6 @@ from sfumato.accounting import (
     calibrate,
     charge,
     compose,
-    delta,
-    epsilon,
     fits,
     parallel,
     remaining,
@@ -25,6 +23,7 @@ from sfumato.accounting import (
     zcdp_delta,
     zcdp_epsilon,
 )
+from sfumato.accounting.curve import delta, epsilon
 from sfumato.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from sfumato.accounting.pure import basic_epsilon, own_delta
 from sfumato.core.budget import Budget

@@ -24,8 +24,12 @@ from sfumato.core.loss import (
     Composed,
     Concentrated,
     GaussianShift,
+    GaussianTradeoff,
     LaplaceShift,
+    LaplaceTradeoff,
+    PoissonSampled,
     Pure,
+    Renyi,
     Worst,
 )
 from sfumato.core.number import exact, show
@@ -116,6 +120,11 @@ def sensitivities(draw):
     return Sensitivity(**norms, neighbors=draw(NEIGHBORS))
 
 
+CURVES = st.dictionaries(POSITIVE.map(lambda order: order + 1), RATIONALS, min_size=1).map(
+    lambda curve: tuple(sorted(curve.items()))
+)
+
+
 def simple_losses(neighbors):
     here = {"neighbors": st.just(neighbors)}
     shifts = st.integers(1, 1000)
@@ -126,6 +135,9 @@ def simple_losses(neighbors):
         BoundedRange: st.builds(BoundedRange, RATIONALS, **here),
         LaplaceShift: st.builds(LaplaceShift, POSITIVE, shifts, shifts, **here),
         GaussianShift: st.builds(GaussianShift, POSITIVE, RATIONALS, st.booleans(), **here),
+        LaplaceTradeoff: st.builds(LaplaceTradeoff, RATIONALS, **here),
+        GaussianTradeoff: st.builds(GaussianTradeoff, RATIONALS, **here),
+        Renyi: st.builds(Renyi, CURVES, **here),
     }
 
 
@@ -159,6 +171,7 @@ REGISTERED = {
     Schema: SCHEMAS,
     Sensitivity: sensitivities(),
     **simple_losses("replace"),
+    PoissonSampled: st.builds(PoissonSampled, losses(nothing=False), PROBABILITIES),
     Composed: of_class(Composed, losses("replace", nothing=False)),
     Worst: of_class(
         Worst,

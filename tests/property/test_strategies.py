@@ -40,7 +40,7 @@ def test_every_registered_mechanism_is_drawn():
     made = set()
 
     @given(strategies.all_mechanisms())
-    @settings(max_examples=300, database=None)
+    @settings(max_examples=1500, database=None)
     def collect(mechanism):
         made.add(type(mechanism).__name__)
 

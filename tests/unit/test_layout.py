@@ -16,13 +16,14 @@ MAKERS_OF_SENSITIVITY = (
     "core/sensitivity.py",
     "core/codec.py",
     "relation/*.py",
-    "session/lab.py",
+    "session/histogram.py",  # the questions of the laboratory
     "testing/*.py",
     "audit/neighbor.py",  # an auditor states what it tests against
     "cli/demo.py",  # plays in the laboratory
 )
 CATCHERS_OF_EVERYTHING = (
     "audit/output.py",  # to an auditor the error of a program is an output, whatever it is
+    "mechanisms/aggregate.py",  # a block's program may fail in any way, and all of them look alike
     "session/kernel.py",  # once data was touched every failure is the same failure
 )
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "zoo"}

@@ -8,7 +8,7 @@ from itertools import pairwise
 from operator import index
 
 from sfumato.accounting.pure import basic_epsilon, own_delta
-from sfumato.accounting.zcdp import approximate_rho, rho
+from sfumato.accounting.zcdp import rho_if_any
 from sfumato.core.errors import NeighborsError, RangeError
 from sfumato.core.loss import (
     Approximate,
@@ -102,7 +102,11 @@ def parallel(losses: Iterable[Loss], *, shared: int = 1, presence: bool = False)
 def _size(loss: Loss) -> tuple[object, ...]:
     """Return what a loss that covers another one has more of, or as much; the order is total."""
     cost = basic_epsilon(loss)
-    figures = (cost is None, cost or Fraction(0), approximate_rho(loss), own_delta(loss))
+    curve = rho_if_any(loss)
+    figures = (
+        *(cost is None, cost or Fraction(0)),
+        *(curve is None, curve or Fraction(0), own_delta(loss)),
+    )
     general = type(loss) in (Pure, Approximate, Concentrated)
     return *figures, general, not getattr(loss, "scalar", False), repr(loss)
 
@@ -114,7 +118,7 @@ def _covers(a: Loss, b: Loss) -> bool:
     if type(a) is Pure:
         return _is_pure(b, a)
     if type(a) is Concentrated:
-        return not own_delta(b) and rho(b) <= a.rho
+        return not own_delta(b) and (cost := rho_if_any(b)) is not None and cost <= a.rho
     if type(a) is Approximate:
         cost = basic_epsilon(b)
         return cost is not None and cost <= a.epsilon and own_delta(b) <= a.delta

@@ -88,7 +88,7 @@ def _zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
         return a * a * size + _log1p(u) + log_delta
 
     # up: overstates loss
-    best = min((rho * (1 + a) + _penalty(a, delta)).high for a in _near_zero_of(slope))
+    best = min((rho * (1 + a) + penalty(a, delta)).high for a in _near_zero_of(slope))
     return shorten_up(max(rational_up(best), Fraction(0)))
 
 
@@ -104,7 +104,7 @@ def _rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
         return (size + _log_ratio(u)) * a * a + short * (1 + 2 * a)
 
     # down: understates what may be spent
-    best = max(((epsilon - _penalty(a, delta)) / (1 + a)).low for a in _near_zero_of(slope))
+    best = max(((epsilon - penalty(a, delta)) / (1 + a)).low for a in _near_zero_of(slope))
     return Fraction(max(units_down(Fraction(best)), 0), UNIT)
 
 
@@ -122,7 +122,7 @@ def _zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     return rational_up(min(best, Decimal(1)))
 
 
-def _penalty(a: Fraction, delta: Fraction) -> Interval:
+def penalty(a: Fraction, delta: Fraction) -> Interval:
     """Enclose [ln(1/δ) + (α − 1)·ln(1 − 1/α) − ln α]/(α − 1) at α = 1 + a."""
     digits = _digits(a)
     ratio = Interval.of(a / (1 + a), digits).log()

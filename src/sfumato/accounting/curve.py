@@ -15,10 +15,10 @@ from math import isqrt
 from sfumato.accounting.convert import zcdp_delta, zcdp_epsilon
 from sfumato.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from sfumato.accounting.grid import FINEST
-from sfumato.accounting.pure import basic_epsilon, own_delta
-from sfumato.accounting.zcdp import approximate_rho
+from sfumato.accounting.pure import amplified, basic_epsilon, own_delta, unamplified
+from sfumato.accounting.zcdp import approximate_rho, rho_if_any
 from sfumato.core.errors import LossError
-from sfumato.core.loss import Composed, GaussianShift, Loss, Worst
+from sfumato.core.loss import Composed, GaussianShift, Loss, PoissonSampled, Worst
 from sfumato.core.number import Exactable, failure_probability, nonnegative, show, show_above
 
 
@@ -81,7 +81,7 @@ def delta(loss: Loss, epsilon: Exactable) -> Fraction:
         2.896
     """
     target = nonnegative(epsilon, "epsilon")
-    return min(*_deltas(loss, target), Fraction(1))
+    return min([*_deltas(loss, target), Fraction(1)])
 
 
 def _epsilons(loss: Loss, target: Fraction, slack: Fraction) -> Iterator[Fraction]:
@@ -90,30 +90,42 @@ def _epsilons(loss: Loss, target: Fraction, slack: Fraction) -> Iterator[Fractio
         yield basic
     if not slack:
         return
-    yield zcdp_epsilon(approximate_rho(loss), slack)
+    cost = rho_if_any(loss)
+    if cost is not None:
+        yield zcdp_epsilon(cost, slack)
     if basic is None:
         pure, rest = _split(loss)
-        if pure:
+        if pure and cost is not None:
             yield pure + zcdp_epsilon(approximate_rho(rest), slack)
         if type(rest) is GaussianShift and rest.scalar and slack >= FINEST:
             yield pure + gaussian_epsilon(rest.sigma, _whole(rest), slack)
     if type(loss) is Worst and loss.touched == 1:
         yield max(epsilon(part, target) for part, _ in loss.parts)
+    if type(loss) is PoissonSampled:
+        if target >= loss.rate:
+            yield Fraction(0)  # whoever is not in the sample gives nothing away
+        else:
+            # δ of the sample is rate·δ of the mechanism, at an ε that is amplified.
+            yield amplified(epsilon(loss.loss, target / loss.rate), loss.rate)
 
 
 def _deltas(loss: Loss, target: Fraction) -> Iterator[Fraction]:
     own, basic = own_delta(loss), basic_epsilon(loss)
     if basic is not None and basic <= target:
         yield own
-    yield own + zcdp_delta(approximate_rho(loss), target)
+    cost = rho_if_any(loss)
+    if cost is not None:
+        yield own + zcdp_delta(cost, target)
     if basic is None:
         pure, rest = _split(loss)
-        if 0 < pure <= target:
+        if 0 < pure <= target and cost is not None:
             yield own + zcdp_delta(approximate_rho(rest), target - pure)
         if type(rest) is GaussianShift and rest.scalar and pure <= target:
             yield own + gaussian_delta(rest.sigma, _whole(rest), target - pure)
     if type(loss) is Worst and loss.touched == 1:
         yield max(delta(part, target) for part, _ in loss.parts)
+    if type(loss) is PoissonSampled and loss.rate:
+        yield loss.rate * delta(loss.loss, unamplified(target, loss.rate))
 
 
 def _split(loss: Loss) -> tuple[Fraction, Loss]:

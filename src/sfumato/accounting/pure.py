@@ -11,21 +11,28 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import cast
 
-from sfumato.accounting.grid import bearable
+from sfumato.accounting.grid import bearable, shorten_up
 from sfumato.core.errors import LossError
+from sfumato.core.interval import Interval
 from sfumato.core.loss import (
     Approximate,
     BoundedRange,
     Composed,
     Concentrated,
     GaussianShift,
+    GaussianTradeoff,
     LaplaceShift,
+    LaplaceTradeoff,
     Loss,
+    PoissonSampled,
     Pure,
+    Renyi,
     Worst,
 )
 
 _ZERO = Fraction(0)
+_HOPELESS = 10_000  # ε beyond which sampling changes nothing worth a computation
+_DIGITS = 60
 
 
 def fold(loss: Loss, leaf: Callable[[Loss], Fraction | None]) -> Fraction | None:
@@ -68,27 +75,68 @@ def unknown(loss: object) -> LossError:
     )
 
 
+def amplified(epsilon: Fraction, rate: Fraction) -> Fraction:
+    """Return ln(1 + rate·(e^ε − 1)), rounded up: ε of an ε-DP mechanism on a Poisson sample.
+
+    Theorem: [BBG18, Thm 8]; docs/theory/sampling.md
+    """
+    if rate in (0, 1) or not epsilon or epsilon > _HOPELESS:
+        return epsilon if rate else _ZERO  # up: a sample never costs more than the whole
+    grown = rate * (Interval.of(epsilon, _DIGITS).exp() - 1) + 1
+    return min(epsilon, shorten_up(Fraction(grown.log().high)))
+
+
+def unamplified(epsilon: Fraction, rate: Fraction) -> Fraction:
+    """Return ln(1 + (e^ε − 1)/rate), rounded down: the ε that a sample brings down to this one."""
+    if rate in (0, 1) or not epsilon or epsilon > _HOPELESS:
+        return epsilon  # down: never below what a sample leaves
+    grown = (Interval.of(epsilon, _DIGITS).exp() - 1) / rate + 1
+    return max(epsilon, Fraction(grown.log().low))
+
+
 def _leaf_epsilon(loss: Loss) -> Fraction | None:
     if type(loss) is Pure or type(loss) is BoundedRange or type(loss) is Approximate:
         return loss.epsilon
+    if type(loss) is LaplaceTradeoff:
+        return loss.epsilon
     if type(loss) is LaplaceShift:
         return loss.l1 / loss.scale
+    if type(loss) is PoissonSampled:
+        inner = basic_epsilon(loss.loss)
+        return inner if inner is None and loss.rate else amplified(inner or _ZERO, loss.rate)
     if type(loss) is GaussianShift:
         return None if loss.l2_squared else _ZERO
+    if type(loss) is GaussianTradeoff:
+        return None if loss.mu else _ZERO
     if type(loss) is Concentrated:
         return None if loss.rho else _ZERO
+    if type(loss) is Renyi:
+        return None
     raise unknown(loss)
 
 
 def _leaf_delta(loss: Loss) -> Fraction:
     if type(loss) is Approximate:
         return loss.delta
+    if type(loss) is PoissonSampled:
+        return loss.rate * own_delta(loss.loss)
     if type(loss) not in _EXACT:
         raise unknown(loss)
     return _ZERO
 
 
-_EXACT = frozenset({Pure, BoundedRange, LaplaceShift, GaussianShift, Concentrated})
+_EXACT = frozenset(
+    {
+        Pure,
+        BoundedRange,
+        LaplaceShift,
+        LaplaceTradeoff,
+        GaussianShift,
+        GaussianTradeoff,
+        Concentrated,
+        Renyi,
+    }
+)
 
 
 def _total(costs: list[tuple[Fraction | None, int]]) -> Fraction | None:

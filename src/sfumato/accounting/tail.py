@@ -28,7 +28,7 @@ def total(sigma: Fraction, digits: int) -> Interval:
     rest = 3 * (-Interval.of(19 * sigma * sigma, digits)).exp()
     _, up = directed(digits)
     factor = Interval(Decimal(1), up.add(Decimal(1), rest.high), digits)
-    return sigma * (2 * _pi(digits)).sqrt() * factor
+    return sigma * (2 * pi(digits)).sqrt() * factor
 
 
 @lru_cache(maxsize=1024)
@@ -109,9 +109,10 @@ def _mills_series(z: Interval) -> Interval:
         series = series + term
         k += 1
     series = Interval(series.low, (series + term).high, z.digits)
-    return (_pi(z.digits) / 2).sqrt() * (square / 2).exp() - series
+    return (pi(z.digits) / 2).sqrt() * (square / 2).exp() - series
 
 
-def _pi(digits: int) -> Interval:
+def pi(digits: int) -> Interval:
+    """Enclose π, to 80 digits at most."""
     unit = Decimal(1).scaleb(2 - len(_PI))
     return Interval(Decimal(_PI), Decimal(_PI) + unit, digits)

@@ -7,6 +7,10 @@ pure ε               ε·tanh(ε/2), attained by randomized response
 bounded range ε      ε²/8, or the pure one where that is less
 discrete Laplace     its Kullback-Leibler divergence at the integer shift
 discrete Gaussian    l2²/(2σ²)
+continuous Laplace   ε − 1 + e^−ε
+Gaussian DP          μ²/2
+Poisson sample       that of its amplified ε, or of the mechanism itself
+a few Rényi orders   none
 approximate (ε, δ)   none; δ-approximately that of pure ε
 ===================  =====================================================
 
@@ -17,10 +21,9 @@ continued fraction with positive terms: no cancellation for small z, and bounds 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import cast
 
 from sfumato.accounting.grid import bearable, shorten_up
-from sfumato.accounting.pure import fold, own_delta, unknown
+from sfumato.accounting.pure import basic_epsilon, fold, own_delta, unknown
 from sfumato.core.errors import LossError
 from sfumato.core.interval import Interval
 from sfumato.core.loss import (
@@ -28,9 +31,13 @@ from sfumato.core.loss import (
     BoundedRange,
     Concentrated,
     GaussianShift,
+    GaussianTradeoff,
     LaplaceShift,
+    LaplaceTradeoff,
     Loss,
+    PoissonSampled,
     Pure,
+    Renyi,
 )
 from sfumato.core.number import show
 
@@ -42,6 +49,8 @@ _ODD = [
     (p, q, pairs, [((4 * i - 1) << _BITS, (4 * i - 3) << _BITS) for i in range(pairs, 0, -1)])
     for p, q, pairs in _BOUNDS
 ]
+_STEEP = 200  # e^−ε is nothing beyond
+_DIGITS = 60
 _TINY = 10**10  # a shift below scale/10^10 costs shift²/(2·scale²) to ten digits
 
 
@@ -80,7 +89,19 @@ def approximate_rho(loss: Loss) -> Fraction:
 
     Theorem: [BS16]; docs/theory/zcdp.md
     """
-    return bearable(cast("Fraction", fold(loss, _leaf_rho)))  # no leaf of it is None
+    cost = rho_if_any(loss)
+    if cost is None:
+        raise LossError(
+            "a part of this loss is known at a few Rényi orders only, and zCDP is a bound at every "
+            "order: there is no ρ for it. Ask for epsilon(loss, delta=...)."
+        )
+    return cost
+
+
+def rho_if_any(loss: Loss) -> Fraction | None:
+    """Return what `approximate_rho` does, or None where a part has no ρ."""
+    cost = fold(loss, _leaf_rho)
+    return None if cost is None else bearable(cost)
 
 
 def pure_rho(epsilon: Fraction) -> Fraction:
@@ -122,7 +143,7 @@ def laplace_rho(loss: LaplaceShift) -> tuple[int, int]:
     return p * s + cells * r * q, q * s
 
 
-def _leaf_rho(loss: Loss) -> Fraction:
+def _leaf_rho(loss: Loss) -> Fraction | None:
     if type(loss) is Pure or type(loss) is Approximate:
         return pure_rho(loss.epsilon)
     if type(loss) is BoundedRange:
@@ -133,7 +154,35 @@ def _leaf_rho(loss: Loss) -> Fraction:
         return loss.l2_squared / (2 * loss.sigma**2)
     if type(loss) is Concentrated:
         return loss.rho
+    if type(loss) is GaussianTradeoff:
+        return loss.mu**2 / 2
+    if type(loss) is LaplaceTradeoff:
+        return _continuous_laplace(loss.epsilon)
+    if type(loss) is PoissonSampled:
+        return _sampled(loss)
+    if type(loss) is Renyi:
+        return None
     raise unknown(loss)
+
+
+def _continuous_laplace(epsilon: Fraction) -> Fraction:
+    """Return ε − 1 + e^−ε, rounded up: the limit of the discrete cost on ever finer grids."""
+    fine = epsilon - 1 + (-Interval.of(min(epsilon, Fraction(_STEEP)), _DIGITS)).exp()
+    return min(shorten_up(Fraction(fine.high)), pure_rho(epsilon))
+
+
+def _sampled(loss: PoissonSampled) -> Fraction | None:
+    """Return ρ of a mechanism on a sample: that of its amplified ε, and never above its own.
+
+    The divergence is jointly quasi-convex, so that of a mixture with the neighbor's own law is at
+    most that of the unmixed laws.
+    """
+    if not loss.rate:
+        return Fraction(0)
+    cost, whole = basic_epsilon(loss), rho_if_any(loss.loss)
+    if cost is None:
+        return whole
+    return pure_rho(cost) if whole is None else min(whole, pure_rho(cost))
 
 
 def _shift(k: int, p: int, q: int, near: int) -> tuple[int, int]:

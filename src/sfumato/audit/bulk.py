@@ -12,12 +12,16 @@ from sfumato.audit.batch import Batch
 from sfumato.audit.output import outcome
 from sfumato.core.errors import InputError
 from sfumato.mechanisms import (
+    CategoryResponse,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
     GridLaplace,
     Quantile,
     RandomizedResponse,
+    Sampled,
+    SparseVector,
+    TruncatedGeometric,
 )
 from sfumato.mechanisms.quantile import _intervals
 from sfumato.noise.choice import Choice
@@ -28,10 +32,13 @@ Draw: TypeAlias = Callable[[Any, int], Any]
 
 # Their noise is independent in every cell, so n copies of the input side by side are n releases.
 _CELLWISE = (
+    CategoryResponse.sample,
     DiscreteGaussian.sample,
     DiscreteLaplace.sample,
     GridLaplace.sample,
     RandomizedResponse.sample,
+    Sampled.sample,
+    TruncatedGeometric.sample,
 )
 
 
@@ -73,6 +80,8 @@ def many(mechanism: Any, exact: Any, size: int, rng: Rng) -> Any:
         return _choices(mechanism, exact, size, rng)
     if sample is Quantile.sample:
         return _quantiles(mechanism, exact, size, rng)
+    if sample is SparseVector.sample:
+        return mechanism.runs(np.broadcast_to(exact, (size, *exact.shape)), rng)
     return [outcome(lambda _: mechanism.sample(exact, rng), exact) for _ in range(size)]
 
 

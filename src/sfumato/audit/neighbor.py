@@ -8,17 +8,37 @@ from itertools import cycle, islice
 from math import ceil, exp, isqrt, log
 from typing import Any, TypeAlias
 
+from sfumato.audit.instance_inputs import blocks, bounded, graphs, medians
+from sfumato.audit.sampler_inputs import ranges, reports, samples, sparse
+from sfumato.audit.selection_inputs import choices, groups
+from sfumato.audit.sparse_vector_inputs import sparse_vectors
 from sfumato.core.errors import InputError, SensitivityError
 from sfumato.core.number import Exactable
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors
 from sfumato.mechanisms import (
+    BoundedLocal,
+    CategoryResponse,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
     GridLaplace,
+    NoisyMax,
+    PartitionSelection,
+    PermuteAndFlip,
+    ProposeTestRelease,
     Quantile,
     RandomizedResponse,
+    RestrictedTriangles,
+    SampleAggregate,
+    Sampled,
+    SmoothMedian,
+    SparseHistogram,
+    SparseVector,
+    StabilityHistogram,
+    TopK,
+    TriangleCount,
+    TruncatedGeometric,
 )
 
 Inputs: TypeAlias = "tuple[Any, Any]"
@@ -36,7 +56,7 @@ def sensitivity_of(mechanism: Any, sensitivity: Sensitivity | Exactable) -> Sens
     if isinstance(sensitivity, Sensitivity):
         return sensitivity
     norms: dict[str, Any] = {"l0": 1, "l1": sensitivity}
-    if isinstance(mechanism, Exponential):
+    if isinstance(mechanism, Exponential | SparseVector | PermuteAndFlip | NoisyMax | TopK):
         norms = {"linf": sensitivity}
     stated = Sensitivity(**norms)
     try:
@@ -46,7 +66,9 @@ def sensitivity_of(mechanism: Any, sensitivity: Sensitivity | Exactable) -> Sens
     return stated
 
 
-def inputs(mechanism: Any, sensitivity: Sensitivity) -> list[Inputs]:
+def inputs(  # noqa: PLR0912 - one case for each kind of mechanism
+    mechanism: Any, sensitivity: Sensitivity
+) -> list[Inputs]:
     """Return pairs of inputs that differ by no more than the sensitivity.
 
     Raises:
@@ -63,6 +85,28 @@ def inputs(mechanism: Any, sensitivity: Sensitivity) -> list[Inputs]:
             return list(_bags(sensitivity, mechanism))
         case RandomizedResponse():
             return list(_answers(sensitivity))
+        case SmoothMedian() | ProposeTestRelease():
+            return list(medians(sensitivity, mechanism))
+        case SampleAggregate():
+            return list(blocks(sensitivity, mechanism))
+        case BoundedLocal():
+            return list(bounded(sensitivity, mechanism))
+        case TriangleCount() | RestrictedTriangles():
+            return list(graphs(sensitivity, mechanism))
+        case TruncatedGeometric():
+            return list(ranges(sensitivity, mechanism))
+        case CategoryResponse():
+            return list(reports(sensitivity, mechanism))
+        case SparseHistogram():
+            return list(sparse(sensitivity, mechanism))
+        case Sampled():
+            return list(samples(sensitivity))
+        case SparseVector():
+            return list(sparse_vectors(sensitivity, mechanism))
+        case PermuteAndFlip() | NoisyMax() | TopK():
+            return list(choices(sensitivity, mechanism))
+        case StabilityHistogram() | PartitionSelection():
+            return list(groups(sensitivity, mechanism))
     raise InputError(
         f"{type(mechanism).__name__} is not a mechanism of this library, so neighboring inputs for "
         f"it are not known. Pass pairs=[(a, b), ...], each as the mechanism takes them."

@@ -8,14 +8,42 @@ import click
 
 from sfumato.core.errors import CostError
 
-# Class, the parameter that sets the loss, and what else the class needs to be built.
+# Class, the parameters that set the loss, and what else the class needs to be built.
 _KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "bounded-local": ("BoundedLocal", "spread scale=2 margin=25", {"most": 100}),
+    "category-response": ("CategoryResponse", "epsilon", {"categories": ("a", "b", "c")}),
     "discrete-gaussian": ("DiscreteGaussian", "sigma", {}),
     "discrete-laplace": ("DiscreteLaplace", "scale", {}),
     "exponential": ("Exponential", "rate", {"candidates": ("a", "b", "c", "d")}),
     "grid-laplace": ("GridLaplace", "scale", {"step": "0.01"}),
+    "noisy-max": ("NoisyMax", "scale", {"candidates": ("a", "b", "c", "d")}),
+    "partition-selection": ("PartitionSelection", "epsilon delta=1e-6", {}),
+    "permute-and-flip": ("PermuteAndFlip", "rate", {"candidates": ("a", "b", "c", "d")}),
+    "propose-test-release": (
+        "ProposeTestRelease",
+        "test threshold=25 scale=2",
+        {"low": 0, "high": 100, "step": 1, "bound": 1},
+    ),
     "quantile": ("Quantile", "rate", {"q": "0.5", "low": 0, "high": 100, "step": 1}),
     "randomized-response": ("RandomizedResponse", "epsilon", {}),
+    "restricted-triangles": ("RestrictedTriangles", "scale", {"nodes": 8, "degree": 3}),
+    "sample-aggregate": (
+        "SampleAggregate",
+        "epsilon",
+        {"function": max, "blocks": 4, "low": 0, "high": 10, "step": 1},
+    ),
+    "sampled": ("Sampled", "inner", {"rate": "1/2"}),
+    "smooth-median": ("SmoothMedian", "rate beta=0.2", {"low": 0, "high": 100, "step": 1}),
+    "sparse-histogram": ("SparseHistogram", "scale", {"threshold": 3, "domain": 20}),
+    "sparse-vector": (
+        "SparseVector",
+        "threshold_scale query_scale",
+        {"threshold": 0},
+    ),
+    "stability-histogram": ("StabilityHistogram", "scale threshold=14", {}),
+    "top-k": ("TopK", "rate", {"candidates": ("a", "b", "c", "d"), "k": 2}),
+    "triangle-count": ("TriangleCount", "spread scale=2 margin=25", {"nodes": 8}),
+    "truncated-geometric": ("TruncatedGeometric", "scale", {"low": 0, "high": 10}),
 }
 
 
@@ -27,7 +55,7 @@ def audit() -> None:
 @audit.command()
 @click.argument("name", type=click.Choice(sorted(_KINDS)), metavar="NAME")
 @click.option("--epsilon", help="Calibrate the mechanism to this ε; 1 unless --scale is given.")
-@click.option("--delta", default="0", show_default=True, help="δ, for Gaussian noise.")
+@click.option("--delta", default="0", show_default=True, help="δ, for Gaussian noise and groups.")
 @click.option("--scale", help="Take noise of this scale (σ for Gaussian noise) instead.")
 @click.option("--sensitivity", default="1", show_default=True, help="How far one unit moves it.")
 @click.option("--claim", help="Hold the mechanism to this ε, not to the loss that it states.")
@@ -51,8 +79,11 @@ def mechanism(
 ) -> None:
     """Audit the mechanism NAME; exit with 1 if it gives away more than it claims.
 
-    NAME is discrete-gaussian, discrete-laplace, exponential, grid-laplace, quantile or
-    randomized-response.
+    NAME is bounded-local, category-response, discrete-gaussian, discrete-laplace, exponential,
+    grid-laplace, noisy-max, partition-selection, permute-and-flip, propose-test-release, quantile,
+    randomized-response, restricted-triangles, sample-aggregate, sampled, smooth-median,
+    sparse-histogram, sparse-vector, stability-histogram, top-k, triangle-count or
+    truncated-geometric.
     """
     from sfumato.audit import mechanism as audited
     from sfumato.audit.neighbor import sensitivity_of
@@ -65,7 +96,7 @@ def mechanism(
     if scale is None:
         # Gaussian noise has no ε without a δ, and says so.
         subject = type(subject).calibrate(moved, **others, epsilon=epsilon or "1", delta=delta)
-    elif parameter not in ("scale", "sigma"):
+    elif parameter.split()[0] not in ("scale", "sigma"):
         raise CostError(f"{name} has no noise scale. Pass --epsilon instead of --scale.")
     verdict = audited(subject, moved, trials, claim=claim, confidence=confidence)
     click.echo(str(verdict))
@@ -75,4 +106,6 @@ def mechanism(
 def _build(kind: str, parameter: str, value: str, others: dict[str, Any]) -> Any:
     from sfumato import mechanisms
 
-    return getattr(mechanisms, kind)(**others, **{parameter: value})
+    given = (name.partition("=") for name in parameter.split())
+    set_to = {name: fixed or value for name, _, fixed in given}
+    return getattr(mechanisms, kind)(**others, **set_to)

@@ -12,6 +12,7 @@ from sfumato.cli.audit import audit
 from sfumato.cli.budget import budget
 from sfumato.cli.check import check
 from sfumato.cli.dummy import dummy
+from sfumato.cli.explain import choose, explain
 from sfumato.cli.init import init
 from sfumato.cli.ledger import ledger
 from sfumato.cli.query import query
@@ -74,5 +75,5 @@ def demo(out: Path, people: int, keep: Path | None) -> None:
     run(out, people, keep)
 
 
-for command in (init, check, dummy, query, report, ledger, budget, audit):
+for command in (init, check, dummy, query, report, ledger, budget, audit, explain, choose):
     main.add_command(command)

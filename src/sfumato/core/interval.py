@@ -1,4 +1,4 @@
-"""Interval arithmetic in decimals: enclosures of exp, log and sqrt, to any number of digits.
+"""Interval arithmetic in decimals: enclosures of exp, log, sqrt and arctan, to any digits.
 
 The C library under `decimal` rounds ``exp``, ``ln`` and ``sqrt`` correctly (half even), so the
 true value lies within one unit in the last place of what it returns; one step outwards encloses it.
@@ -20,6 +20,7 @@ from decimal import (
 )
 from fractions import Fraction
 from functools import lru_cache
+from math import isqrt
 
 DIGITS = 40
 _ZERO, _ONE = Decimal(0), Decimal(1)
@@ -136,6 +137,14 @@ class Interval:
         high = up.next_plus(up.sqrt(self.high)) if self.high else _ZERO
         return Interval(low, high, self.digits)
 
+    def arctan(self) -> Interval:
+        """Enclose the angle, in radians, of which this is the tangent."""
+        low, high = (
+            -_angle(end.copy_negate(), self.digits) if end < 0 else _angle(end, self.digits)
+            for end in (self.low, self.high)
+        )
+        return Interval(low.low, high.high, self.digits)
+
     def floor_fixed(self, bits: int) -> int:
         """Return the floor of the low end times ``2**bits``."""
         if self.low.adjusted() < -bits:  # below 2^-bits in size
@@ -149,3 +158,57 @@ class Interval:
     def __repr__(self) -> str:
         """Show both ends."""
         return f"Interval({self.low}, {self.high})"
+
+
+_HALVINGS = 5  # of the angle, so that the series gains ten bits a term
+
+
+def _angle(x: Decimal, digits: int) -> Interval:
+    """Enclose arctan(x) for x >= 0, to about so many digits."""
+    down, up = directed(digits)
+    if not x:
+        return Interval(_ZERO, _ZERO, digits)
+    if x.adjusted() < -digits:  # x - x³/3 <= arctan x <= x
+        less = down.subtract(_ONE, Decimal((0, (1,), -digits)))
+        return Interval(down.multiply(x, less), up.plus(x), digits)
+    bits = digits * 10 // 3 + max(0, -x.adjusted()) * 10 // 3 + 16
+    if x.adjusted() > digits:  # 1/x is above the angle to the vertical
+        angle, slack = 2 * _angle_fixed(Fraction(1), bits)[0], _angle_fixed(Fraction(1), bits)[1]
+        slack = 2 * slack + (1 << bits) // 10**digits + 1
+    elif x > 1:
+        (right, slack), (rest, more) = (
+            _angle_fixed(tangent, bits) for tangent in (Fraction(1), 1 / Fraction(x))
+        )
+        angle, slack = 2 * right - rest, 2 * slack + more
+    else:
+        angle, slack = _angle_fixed(Fraction(x), bits)
+    one = Decimal(1 << bits)
+    return Interval(
+        down.divide(Decimal(angle - slack), one), up.divide(Decimal(angle + slack), one), digits
+    )
+
+
+@lru_cache(maxsize=256)
+def _angle_fixed(tangent: Fraction, bits: int) -> tuple[int, int]:
+    """Return integers a and e with |arctan(tangent) * 2^bits - a| <= e, for 0 <= tangent <= 1.
+
+    In units of 2^-(bits + guard): the tangent is cut by less than 1. Halving the angle by
+    x / (1 + sqrt(1 + x²)) halves the error and adds less than 2, so it stays below 4. A power of
+    x is off by less than 2 and its share of the series by less than 2. The series alternates and
+    falls, so what is left out is below its first term, which is below 2. Halvings undone, that is
+    (2 · terms + 6) · 2^halvings.
+    """
+    guard = _HALVINGS + bits.bit_length() + 4
+    fine = bits + guard
+    one = 1 << fine
+    x = (tangent.numerator << fine) // tangent.denominator
+    for _ in range(_HALVINGS):
+        x = (x << fine) // (one + isqrt(one * one + x * x))
+    square, power, total, terms = x * x >> fine, x, x, 1
+    while power:
+        power = power * square >> fine
+        share = power // (2 * terms + 1)
+        total += -share if terms % 2 else share
+        terms += 1
+    error = (2 * terms + 6) << _HALVINGS
+    return (total << _HALVINGS) >> guard, (error >> guard) + 2  # up: both cuts

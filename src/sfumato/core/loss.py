@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from operator import index
 from typing import TYPE_CHECKING
 
@@ -146,6 +147,98 @@ class GaussianShift(Loss):
         object.__setattr__(self, "l2_squared", nonnegative(self.l2_squared, "l2_squared"))
         if not isinstance(self.scalar, bool):  # anything truthy would lower the loss
             raise LossError("scalar= says whether one unit can shift one cell only: True or False.")
+
+
+@canonical
+@dataclass(frozen=True, slots=True)
+class LaplaceTradeoff(Loss):
+    """As private as continuous Laplace noise at a shift of ε scales, whatever was done.
+
+    For mechanisms of others: those of this library draw integers, which is `LaplaceShift`.
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        """Check ε."""
+        Loss.__post_init__(self)
+        object.__setattr__(self, "epsilon", nonnegative(self.epsilon, "epsilon"))
+
+
+@canonical
+@dataclass(frozen=True, slots=True)
+class GaussianTradeoff(Loss):
+    """μ-Gaussian DP: as private as continuous Gaussian noise at a shift of μ standard deviations.
+
+    For mechanisms of others: those of this library draw integers, which is `GaussianShift`.
+    """
+
+    mu: Fraction
+
+    def __post_init__(self) -> None:
+        """Check μ."""
+        Loss.__post_init__(self)
+        object.__setattr__(self, "mu", nonnegative(self.mu, "mu"))
+
+
+@canonical
+@dataclass(frozen=True, slots=True)
+class Renyi(Loss):
+    """A mechanism of which only Rényi DP at a few orders is known.
+
+    Attributes:
+        curve: pairs of an order above 1 and the most that the divergence of that order can be, by
+            increasing order.
+    """
+
+    curve: tuple[tuple[Fraction, Fraction], ...]
+
+    def __post_init__(self) -> None:
+        """Check the orders and their bounds."""
+        Loss.__post_init__(self)
+        pairs = []
+        if isinstance(self.curve, tuple | list) and all(
+            isinstance(pair, tuple | list) and len(pair) == 2 for pair in self.curve
+        ):
+            pairs = [(positive(o, "order"), nonnegative(e, "epsilon")) for o, e in self.curve]
+        orders = [order for order, _ in pairs]
+        if not pairs or orders[0] <= 1 or any(b <= a for a, b in pairwise(orders)):
+            raise LossError(
+                "a Rényi curve is pairs of an order above 1 and a divergence, by increasing order. "
+                "Pass curve=((2, '0.1'), (4, '0.3'))."
+            )
+        object.__setattr__(self, "curve", tuple(pairs))
+
+
+@canonical
+@dataclass(frozen=True, slots=True)
+class PoissonSampled(Loss):
+    """A mechanism run on a secret sample, into which each unit came by a coin of its own.
+
+    Holds where whoever ran the mechanism also threw the coins, and told nobody how they fell.
+
+    Attributes:
+        loss: that of the mechanism, for a unit that is in the sample.
+        rate: the probability with which a unit is in the sample.
+    """
+
+    loss: Loss
+    rate: Fraction
+
+    def __post_init__(self) -> None:
+        """Check that the theorem applies: add_remove, and a probability."""
+        Loss.__post_init__(self)
+        object.__setattr__(self, "rate", nonnegative(self.rate, "rate"))
+        if self.rate > 1:
+            raise LossError("rate= is the probability to be in the sample. Pass 0 to 1.")
+        if _relation([self.loss]) is not self.neighbors or (
+            self.neighbors is not Neighbors.ADD_REMOVE
+        ):
+            raise NeighborsError(
+                "coins for each unit amplify privacy under add_remove, by the theorem that is used "
+                "here; under replace the sample changes in two ways. State the sensitivity under "
+                "add_remove."
+            )
 
 
 @canonical

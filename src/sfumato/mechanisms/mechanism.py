@@ -52,6 +52,7 @@ class Laboratory(ABC):
     __slots__ = ()
     registry: ClassVar[dict[str, type[Laboratory]]] = {}
     takes_bag: ClassVar[bool] = False  # whether `sample` takes rows, of which the number is private
+    takes_cells: ClassVar[bool] = True  # whether it takes counts of public cells, or scores
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Register the mechanism: the contract suite and the documentation go through the list."""
@@ -155,6 +156,8 @@ class Laboratory(ABC):
 def _shown(value: Any) -> str:
     if isinstance(value, Fraction):
         return show(value)
+    if callable(value):  # its repr could show what it holds
+        return str(getattr(value, "__qualname__", type(value).__qualname__))
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

@@ -63,6 +63,7 @@ class Quantile(Laboratory):
     """
 
     takes_bag: ClassVar[bool] = True
+    takes_cells: ClassVar[bool] = False
 
     q: Fraction
     low: Fraction

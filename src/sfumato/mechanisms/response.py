@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, sqrt
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from math import exp
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +52,8 @@ class RandomizedResponse(Laboratory):
         >>> coin([True, False, True]).dtype
         dtype('bool')
     """
+
+    takes_cells: ClassVar[bool] = False
 
     epsilon: Fraction
 
@@ -150,21 +151,37 @@ class RandomizedResponse(Laboratory):
     def estimate(self, reports: Any, *, confidence: Exactable = Fraction(95, 100)) -> Estimate:
         """Return the share of true yeses behind the reports; free post-processing.
 
-        Unbiased, so it may fall outside [0, 1] when there are few reports. The interval is Wilson's
-        for the observed share, mapped back; it treats the respondents as a random sample.
+        Unbiased, so it may fall outside [0, 1] when there are few reports. The interval is Clopper
+        and Pearson's for the observed share, mapped back; it treats the respondents as a random
+        sample, and holds at least as often as it says.
         """
         sure = open_unit(confidence, "confidence")
         seen = self.exact(reports).ravel()
         if not seen.size:
             raise DataError("there are no reports to estimate from. Collect at least one.")
-        n, observed, z = seen.size, float(seen.mean()), -NormalDist().inv_cdf(float((1 - sure) / 2))
+        yes, n = np.count_nonzero(seen), seen.size
+        least, most = share_interval(np.array(yes), n, sure)
         lie = 1 / (1 + exp(min(float(self.epsilon), 700.0)))
-        center = (observed + z * z / (2 * n)) / (1 + z * z / n)
-        spread = z * sqrt(observed * (1 - observed) / n + (z / (2 * n)) ** 2) / (1 + z * z / n)
         low, value, high = (
-            (share - lie) / (1 - 2 * lie) for share in (center - spread, observed, center + spread)
+            (share - lie) / (1 - 2 * lie) for share in (float(least), yes / n, float(most))
         )
         return Estimate(value, min(low, value), max(high, value), sure, "sampling and noise")
+
+
+def share_interval(
+    seen: NDArray[Any], n: int, confidence: Fraction
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of the interval of Clopper and Pearson for shares that were seen in n.
+
+    The tails are those of the binomial law, so it holds at least as often as it says, also where
+    almost nobody says yes; a normal approximation does not.
+    """
+    from scipy.special import betaincinv
+
+    miss = float((1 - confidence) / 2)
+    least = np.where(seen > 0, betaincinv(np.maximum(seen, 1), n - seen + 1, miss), 0.0)
+    most = np.where(seen < n, betaincinv(seen + 1, np.maximum(n - seen, 1), 1 - miss), 1.0)
+    return least, most
 
 
 @dataclass(frozen=True, slots=True)

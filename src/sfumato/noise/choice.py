@@ -70,6 +70,33 @@ class Choice:
             todo = todo[~accepted]
         return out
 
+    def distinct(self, count: int, rng: Rng) -> NDArray[np.intp]:
+        """Draw `count` different indices, one after the other, each from those that are left.
+
+        An index that was drawn before is drawn again, which leaves exactly the law of the rest. As
+        soon as those drawn weigh more than the rest a new proposal is made without them, so that
+        few draws are in vain, however steep the weights are.
+        """
+        possible = self._scores.size if self._weights is None else np.count_nonzero(self._weights)
+        if count > possible:
+            raise CandidateError("there are fewer candidates than are to be drawn. Ask for fewer.")
+        out = np.empty(count, np.intp)
+        choice, left, done = self, np.arange(self._scores.size), 0
+        while done < count:
+            taken, gone, total = set[int](), 0, int(choice._cumulative[-1])
+            while done < count and 2 * gone <= total:
+                index = int(choice.draw(1, rng)[0])
+                if index not in taken:
+                    taken.add(index)
+                    gone += int(choice._proposal[index])
+                    out[done] = left[index]
+                    done += 1
+            if done < count:
+                left = np.delete(left, list(taken))
+                weights = None if self._weights is None else self._weights[left]
+                choice = Choice(self._scores[left], self._rate, weights)
+        return out
+
     def _accept(self, index: int, test: int, rng: Rng) -> bool:
         """Flip the exact coin: true weight over proposal weight, both relative to the pivot."""
         pivot = self._pivot

@@ -54,7 +54,7 @@ class SystemRng:
         Raises:
             EntropyError: the operating system gave no randomness, or repeated itself.
         """
-        local, now = self._local, (os.getpid(), _forks)
+        local, now = self._local, (os.getpid(), forks())
         if getattr(local, "born", None) != now:  # a new thread, or a forked child
             local.last = b""
             local.key = _entropy(local)
@@ -99,6 +99,11 @@ def _count_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)
+
+
+def forks() -> int:
+    """Return how many forks lie between the first process and this one."""
+    return _forks
 
 
 def _entropy(local: threading.local) -> bytes:

@@ -26,6 +26,8 @@ Kind: TypeAlias = Literal["integer", "rational", "text"]
 
 _INT64 = 2**63
 
+_NOTHING = "nothing"  # what an interval covers that there is none of
+
 
 @canonical
 @dataclass(frozen=True, slots=True)
@@ -91,17 +93,18 @@ class Measure:
             name: what was measured.
             values: one value or an array: ints, Fractions or Decimals, never floats; text or any
                 number where it is a choice among public candidates.
-            error: the law of the error; None where no interval is known.
+            error: the law of the error; None, or one that covers nothing, where no interval is
+                public.
             confidence: the probability with which each interval holds.
             mechanism: the mechanism's `repr`.
             scale: the noise scale, where it does not depend on the data.
         """
-        covers = "nothing" if error is None else error.covers
+        covers = _NOTHING if error is None else error.covers
         held, kind = _exact_cells(cells(values), choice=quantity(covers) == "score")
         low: Iterable[Number] | None = None
         high: Iterable[Number] | None = None
         margin = None
-        if error is not None:
+        if error is not None and covers != _NOTHING:
             width = nonnegative(error.halfwidth(confidence), "halfwidth")
             if quantity(covers):
                 margin = width

@@ -8,9 +8,13 @@ from sfumato.core.loss import (
     Composed,
     Concentrated,
     GaussianShift,
+    GaussianTradeoff,
     LaplaceShift,
+    LaplaceTradeoff,
     Loss,
+    PoissonSampled,
     Pure,
+    Renyi,
     Worst,
 )
 from sfumato.core.number import show
@@ -70,4 +74,14 @@ def _one(loss: Loss) -> str:
                 f"discrete Gaussian noise of σ = {show(loss.sigma)}, where one unit moves {cells} "
                 f"of at most {show(loss.l2_squared)}"
             )
+        case LaplaceTradeoff():
+            return f"as private as continuous Laplace noise with ε = {show(loss.epsilon)}"
+        case GaussianTradeoff():
+            return f"μ = {show(loss.mu)} (Gaussian differential privacy)"
+        case Renyi():
+            known = ", ".join(f"{show(bound)} at {show(order)}" for order, bound in loss.curve)
+            return f"Rényi divergences of at most {known} (Rényi differential privacy)"
+        case PoissonSampled():
+            inner = " and ".join(describe(loss.loss))
+            return f"on a secret sample of each unit with probability {show(loss.rate)}: {inner}"
     return repr(loss)

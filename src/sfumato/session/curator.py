@@ -15,16 +15,20 @@ from sfumato.core.unit import Unit
 from sfumato.mechanisms.mechanism import Mechanism
 from sfumato.noise.rng import Rng
 from sfumato.relation.query import Query
-from sfumato.release.estimate import Estimate
 from sfumato.release.release import Release
 
 Out = TypeVar("Out")
 
 
 class Stream(Protocol):
-    """An open interaction, charged once: a counter, a sparse vector."""
+    """An open interaction, charged once: a counter, a sparse vector.
 
-    def push(self, value: Any) -> Estimate:
+    What a mechanism starts takes exact answers; what a curator opens takes questions, answers them
+    itself and passes the exact answers on, so that no algorithm sees them. The answer is a
+    mechanism's own: an `Estimate` of a counter, a `Comparison` of a sparse vector.
+    """
+
+    def push(self, value: Any) -> Any:
         """Feed one item or one question and return the answer."""
 
 
@@ -32,7 +36,11 @@ class Continual(Protocol):
     """A mechanism with state: it answers again and again for one charge."""
 
     def loss(self, sensitivity: Sensitivity) -> Loss:
-        """Return what the whole interaction gives away."""
+        """Return what the whole interaction gives away.
+
+        Its linf is how far one unit can move each answer; other norms are of the query that was
+        opened, and say nothing of all questions together.
+        """
 
     def start(self, rng: Rng) -> Stream:
         """Begin an interaction."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +16,13 @@ from numpy.typing import NDArray
 
 from sfumato import accounting
 from sfumato.core.budget import Budget
-from sfumato.core.errors import DataError, InputError, UnitError, UnknownName
+from sfumato.core.errors import DataError, InputError, UnknownName
 from sfumato.core.schema import Integer, Schema
-from sfumato.core.sensitivity import Sensitivity
-from sfumato.core.unit import Neighbors, Unit
+from sfumato.core.unit import Unit
 from sfumato.noise.rng import system
-from sfumato.relation.query import Shape
 from sfumato.release.release import Release
+from sfumato.session.histogram import Histogram, Subset
+from sfumato.session.interaction import Interaction
 from sfumato.session.purse import Purse
 
 if TYPE_CHECKING:
@@ -32,49 +31,7 @@ if TYPE_CHECKING:
 
 AMPLE = Budget(epsilon=1000, delta="0.001")
 MOST_CELLS = 10**8
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """How many records have each combination of values of some columns.
-
-    Guarantee: adding or removing one record moves one cell by 1; replacing one moves two.
-    Theorem:   docs/theory/sensitivity.md
-    Exactness: whole numbers
-
-    Attributes:
-        columns: the columns.
-        sizes: how many values each has, coded 0, 1, 2, …
-    """
-
-    columns: tuple[str, ...]
-    sizes: tuple[int, ...]
-
-    @property
-    def shape(self) -> Shape:
-        """One count for each combination."""
-        return Shape("cells", self.columns, prod(self.sizes))
-
-    def sensitivity(self, unit: Unit) -> Sensitivity:
-        """Return how far the records of one unit can move the counts."""
-        if unit.column is not None or not isinstance(unit.max_rows, int):
-            raise UnitError("in the laboratory a unit is rows. Pass Unit.row() or Unit.rows(3).")
-        rows, cells = unit.max_rows, prod(self.sizes)
-        if unit.neighbors is Neighbors.ADD_REMOVE:
-            return Sensitivity(l0=min(rows, cells), l1=rows, linf=rows)
-        if cells == 1:
-            return Sensitivity(l0=0, l1=0, linf=0, neighbors="replace")
-        return Sensitivity(
-            l0=min(2 * rows, cells),
-            l1=2 * rows,
-            l2_squared=2 * rows**2,
-            linf=rows,
-            neighbors="replace",
-        )
-
-    def lower(self, dialect: str) -> str:
-        """Refuse: data in memory needs no SQL."""
-        raise InputError(f"the laboratory runs no SQL, so there is none for {dialect!r}.")
+_MOST_RECORDS = 2.0**61  # sums of cells then fit 64 bits
 
 
 class Lab:
@@ -138,6 +95,12 @@ class Lab:
         planned = [(self._own(q), m, s := q.sensitivity(self.unit), m.loss(s)) for q, m in batch]
         if not planned:
             raise InputError("there is nothing to measure. Pass at least one question.")
+        for _, m, *_ in planned:
+            if not getattr(m, "takes_cells", True):
+                raise InputError(
+                    f"the laboratory measures counts of cells, and {type(m).__name__} takes "
+                    f"something else, of which its loss speaks. Call it on that: mechanism(values)."
+                )
         cost = accounting.compose([loss for *_, loss in planned])
         self._purse.pay(accounting.charge(cost))
         answers = [
@@ -167,9 +130,43 @@ class Lab:
         return {k: self._over(self._only(axis, k), self._purse) for k in keys}
 
     def open(self, query: Any, mechanism: Continual) -> Stream:
-        """Charge a continual mechanism once and start it."""
-        self._purse.pay_interaction(mechanism.loss(query.sensitivity(self.unit)))
-        return mechanism.start(system())
+        """Charge a continual mechanism once and start it.
+
+        Counting questions are then pushed, one at a time: ``histogram.subset(cells)`` of the
+        histogram that was opened, or what `Histogram.subset` takes.
+
+        Args:
+            query: the histogram whose cells will be asked about.
+            mechanism: such as `SparseVector`.
+
+        Example:
+            >>> import sfumato as sf
+            >>> lab = sf.lab([3, 4, 900, 2])
+            >>> watch = sf.mechanisms.SparseVector(200, 2, 2, monotone=True)
+            >>> stream = lab.open(lab.histogram(), watch)
+            >>> [bool(stream.push(cell)) for cell in range(3)]
+            [False, False, True]
+        """
+        histogram = self._own(query)
+
+        def question(asked: Any) -> Subset:
+            subset = asked if isinstance(asked, Subset) else histogram.subset(asked)
+            if subset.histogram == histogram:
+                return subset
+            raise InputError(
+                "this question is about another histogram than the one that was opened. Make it "
+                "of that one, with histogram.subset(cells)."
+            )
+
+        return Interaction.open(
+            mechanism,
+            histogram.sensitivity(self.unit),
+            self.unit,
+            pay=self._purse.pay_interaction,
+            rng=system(),
+            question=question,
+            read=lambda subset: int(self._answer(histogram)[subset.chosen].sum()),
+        )
 
     def __repr__(self) -> str:
         """Show the columns."""
@@ -219,6 +216,8 @@ class Laboratory:
             raise DataError(
                 "a laboratory takes a histogram: an array of counts, whole numbers from 0 on."
             )
+        if float(given.sum(dtype=np.float64)) >= _MOST_RECORDS:
+            raise DataError("a laboratory holds fewer than 2^61 records. Count in thousands.")
         names = [f"x{i}" for i in range(given.ndim)] if given.ndim > 1 else ["x"]
         return _made(given.astype(np.int64), names, unit, budget)
 

@@ -60,8 +60,8 @@ class Part:
             raise InputError(
                 f"the cells of a table are measured with noise that is added to whole numbers, "
                 f"{' or '.join(kind.__name__ for kind in _MEASURE_CELLS)}, and not with a "
-                f"{type(mechanism).__name__}: what it assumes of its input is not known to hold for "
-                f"an answer. Try it in sf.lab, or call it on data of your own."
+                f"{type(mechanism).__name__}: what it assumes of its input is not known to hold "
+                f"for an answer. Try it in sf.lab, or call it on data of your own."
             )
         moved = query.sensitivity(unit_of(query.node))
         if moved.is_zero:

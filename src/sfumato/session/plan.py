@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sfumato import accounting
+from sfumato.accounting.curve import epsilon as enforced_epsilon
 from sfumato.core.budget import Budget
 from sfumato.core.errors import KeysError
 from sfumato.core.loss import Loss, Pure
@@ -103,7 +104,7 @@ class Plan:
         if not self.target.delta:
             return accounting.price(self.cost)
         delta = self.charge_delta
-        return Price(accounting.epsilon(self.cost, delta), delta, accounting.rho(self.cost))
+        return Price(enforced_epsilon(self.cost, delta), delta, accounting.rho(self.cost))
 
     @property
     def charge_delta(self) -> Fraction:

@@ -212,7 +212,10 @@ def check_loss_grows_with_sensitivity(case: Contract) -> None:
         linf=None if s.linf is None else 2 * s.linf,
         neighbors=s.neighbors,
     )
-    once, again = (_figures(case.mechanism.loss(x)) for x in (s, twice))
+    losses = [case.mechanism.loss(x) for x in (s, twice)]
+    # At one δ for both: beyond a larger failure of its own, a loss may have a smaller ε.
+    at = max(map(own_delta, losses)) + _SLIGHT
+    once, again = (_figures(loss, at) for loss in losses)
     assert once[0] <= again[0], "ε falls"
     assert once[1] <= again[1], "ρ falls"
     assert once[2] <= again[2], "δ falls"
@@ -293,14 +296,13 @@ def _epsilons(loss: Loss) -> Iterator[Fraction]:
         return
 
 
-def _figures(loss: Loss) -> tuple[Fraction, Fraction, Fraction]:
-    """Return ε, ρ and δ of a loss for comparison, beyond failures of its own."""
-    own = own_delta(loss)
+def _figures(loss: Loss, at: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+    """Return ε at a δ, ρ, and the δ of its own, of a loss for comparison."""
     try:
         rho = accounting.rho(loss)
     except LossError:
         rho = Fraction(0)
-    return accounting.epsilon(loss, own + _SLIGHT), rho, own
+    return accounting.epsilon(loss, at), rho, own_delta(loss)
 
 
 def _claimed_epsilon(loss: Loss) -> float:

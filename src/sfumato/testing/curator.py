@@ -23,6 +23,7 @@ from sfumato.noise.rng import Rng, system
 from sfumato.relation.query import Shape
 from sfumato.release.release import Release
 from sfumato.session.curator import Continual, Stream
+from sfumato.session.interaction import Interaction
 from sfumato.session.purse import Purse
 
 Row = Mapping[str, Any]
@@ -123,9 +124,18 @@ class FakeCurator:
         return {key: self._over([r for r in self._rows if r.get(column) == key]) for key in keys}
 
     def open(self, query: Any, mechanism: Continual) -> Stream:
-        """Charge a continual mechanism once and start it."""
-        self._purse.pay_interaction(mechanism.loss(query.sensitivity(self.unit)))
-        return mechanism.start(self._rng)
+        """Charge a continual mechanism once and start it; fake queries are then pushed to it.
+
+        Each claims its own sensitivity, which must be within that of `query`.
+        """
+        return Interaction.open(
+            mechanism,
+            query.sensitivity(self.unit),
+            self.unit,
+            pay=self._purse.pay_interaction,
+            rng=self._rng,
+            read=lambda asked: asked.answer(self._rows),
+        )
 
     def _over(self, rows: Sequence[Row]) -> FakeCurator:
         other = FakeCurator(

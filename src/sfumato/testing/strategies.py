@@ -21,8 +21,11 @@ from sfumato.core.loss import (
     Composed,
     Concentrated,
     GaussianShift,
+    GaussianTradeoff,
     LaplaceShift,
+    LaplaceTradeoff,
     Loss,
+    PoissonSampled,
     Pure,
 )
 from sfumato.core.sensitivity import Sensitivity
@@ -107,7 +110,7 @@ def losses(draw: st.DrawFn, relation: Neighbors | None = None) -> Loss:
     whole = st.integers(1, 20).map(Fraction)
 
     def one() -> Loss:
-        match draw(st.integers(0, 5)):
+        match draw(st.integers(0, 8)):
             case 0:
                 return Pure(draw(numbers(high="10")), **held)
             case 1:
@@ -119,6 +122,15 @@ def losses(draw: st.DrawFn, relation: Neighbors | None = None) -> Loss:
             case 4:
                 linf = draw(whole)
                 return LaplaceShift(draw(numbers("1/2")), linf * draw(whole), linf, **held)
+            case 5:
+                return LaplaceTradeoff(draw(numbers(high="10")), **held)
+            case 6:
+                return GaussianTradeoff(draw(numbers(high="10")), **held)
+            case 7 if held["neighbors"] is Neighbors.ADD_REMOVE:
+                inner = draw(
+                    st.sampled_from([Pure, LaplaceTradeoff, GaussianTradeoff, Concentrated])
+                )
+                return PoissonSampled(inner(draw(numbers(high="10"))), draw(deltas()))
         shift = draw(whole)
         return GaussianShift(draw(numbers("1/2")), shift**2, draw(st.booleans()), **held)
 
@@ -149,5 +161,97 @@ def all_mechanisms() -> st.SearchStrategy[Any]:
             st.just(1),
             rates,
         ),
+        st.builds(mechanisms.PermuteAndFlip, st.just(("a", "b", "c")), rates),
+        st.builds(mechanisms.NoisyMax, st.just(("a", "b", "c")), numbers("1/10", "100")),
+        st.builds(mechanisms.TopK, st.just(("a", "b", "c")), st.integers(1, 3), rates),
+        # So that one unit in five groups, fifty times in each, stays within δ = 10^-6.
+        st.builds(mechanisms.StabilityHistogram, numbers("1/2", "10"), st.integers(10**3, 10**4)),
+        st.builds(
+            mechanisms.PartitionSelection, numbers("1/100", "1/10"), st.just(Fraction(1, 10**15))
+        ),
         rates.map(mechanisms.RandomizedResponse),
+        st.builds(
+            mechanisms.SmoothMedian,
+            st.just(0),
+            st.integers(1, 100),
+            st.just(1),
+            rates,
+            rates,
+            st.just("student"),
+        ),
+        st.builds(
+            mechanisms.SmoothMedian,
+            st.just(0),
+            st.integers(1, 100),
+            st.just(1),
+            numbers("1/1000", "1/100"),
+            rates,
+            st.just("laplace"),
+            st.just(Fraction(1, 10**9)),
+        ),
+        # Thresholds and margins that leave δ within 10^-6 for units of many rows.
+        st.builds(
+            mechanisms.ProposeTestRelease,
+            st.just(0),
+            st.integers(10, 100),
+            st.just(1),
+            st.integers(1, 9),
+            numbers("1/2", "10"),
+            st.integers(1000, 5000),
+            numbers("1/2", "10"),
+        ),
+        st.builds(
+            mechanisms.BoundedLocal,
+            st.integers(1, 1000),
+            numbers("1/2", "10"),
+            st.integers(1000, 5000),
+            numbers("1/2", "10"),
+            st.integers(1, 3),
+        ),
+        st.builds(
+            mechanisms.TriangleCount,
+            st.integers(3, 100),
+            numbers("1/2", "10"),
+            st.integers(1000, 5000),
+            numbers("1/2", "10"),
+        ),
+        st.builds(
+            mechanisms.RestrictedTriangles, st.integers(11, 100), st.integers(2, 10), numbers("1/2")
+        ),
+        st.builds(
+            mechanisms.SampleAggregate,
+            st.just(max),
+            st.integers(2, 10),
+            st.just(0),
+            st.integers(1, 100),
+            st.just(1),
+            rates,
+            st.sampled_from(["mean", "median", "winsorized"]),
+            st.integers(1, 2),
+        ),
+        st.builds(mechanisms.CategoryResponse, st.just(("a", "b", "c")), rates),
+        st.builds(
+            mechanisms.TruncatedGeometric, numbers("1/4"), st.integers(-50, 0), st.integers(1, 50)
+        ),
+        # Thresholds that hardly any empty cell passes, whatever the scale.
+        st.builds(
+            mechanisms.SparseHistogram,
+            numbers("1/4", "100"),
+            st.integers(5000, 10_000),
+            st.integers(1, 2**40),
+        ),
+        st.builds(
+            mechanisms.Sampled,
+            integer_mechanisms(),
+            st.fractions(Fraction(1, 100), Fraction(99, 100), max_denominator=100),
+        ),
+        st.builds(
+            mechanisms.SparseVector,
+            st.integers(-50, 50),
+            numbers("1/4"),
+            numbers("1/4"),
+            st.integers(1, 5),
+            st.booleans(),
+            st.booleans(),
+        ),
     )

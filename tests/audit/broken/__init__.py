@@ -1,6 +1,17 @@
 """Planted privacy bugs by family, each the way such bugs get written, with correct twins."""
 
-from broken import channels, composition, noise, randomness, selection, sensitivity, sparse
+from broken import (
+    channels,
+    composition,
+    instance,
+    noise,
+    randomness,
+    sampler,
+    selection,
+    sensitivity,
+    sparse,
+    threshold,
+)
 from broken.bug import BLACK_BOX, CONTRACT, MEANS, REPLAY, Bug
 from broken.examine import examine
 
@@ -8,7 +19,10 @@ FAMILIES = {
     "Noise numerics": noise,
     "Sensitivity and arithmetic": sensitivity,
     "Structure mechanisms": selection,
+    "Thresholds and top lists": threshold,
+    "Samplers, clamps and reports": sampler,
     "Sparse vector": sparse,
+    "Noise that follows the data": instance,
     "Composition and accounting": composition,
     "Side channels of output": channels,
     "Randomness": randomness,

@@ -89,6 +89,32 @@ def factor_two_forgotten(answers, rng, most=1):
     return stopped(answers + some(2 * most, answers.shape, rng) >= threshold, most)
 
 
+def going_on(answers, rng, most=3):
+    """The book's noise for one positive answer, with which it goes on."""
+    threshold = some(2, one_each(answers), rng)
+    return stopped(answers + some(4, answers.shape, rng) >= threshold, most)
+
+
+def monotone_noise(answers, rng, most=2):
+    """A quarter of ε for the threshold; private for counts of rows that come or go."""
+    threshold = some(4, one_each(answers), rng)
+    return stopped(answers + some(Fraction(4 * most, 3), answers.shape, rng) >= threshold, most)
+
+
+def every_gap(answers, rng, most=1):
+    threshold = some(2, one_each(answers), rng)
+    gaps = answers + some(4 * most, answers.shape, rng) - threshold
+    return np.where(stopped(gaps >= 0, most) == UNASKED, BELOW, gaps)
+
+
+def answers_without_c(answers, rng, most=4):
+    """A quarter of ε for the threshold, one for comparisons, and half for fresh noise."""
+    threshold = some(4, one_each(answers), rng)
+    asked = stopped(answers + some(8 * most, answers.shape, rng) >= threshold, most)
+    fresh = answers + some(2, answers.shape, rng)  # for each of the hits
+    return np.where(asked == 1, fresh, np.where(asked == 0, BELOW, UNASKED))
+
+
 def law(threshold, query, most=None, anew=False):
     """Return the law of comparisons, a sum over the noise of the threshold.
 
@@ -172,11 +198,11 @@ def value_law(exact):
     return {**found, (BELOW,) * len(exact): float(reached.sum())}
 
 
-def sparse(name, story, drawn, written, a, b, **more):
+def sparse(name, story, drawn, written, a, b, relation="add_remove", **more):
     more = {"caught": (CONTRACT, BLACK_BOX), "trials": 50_000} | more
     contract = Contract(
-        Own(drawn, lambda s: Pure(s.linf)),
-        sf.Sensitivity(linf=1),
+        Own(drawn, lambda s: Pure(s.linf, neighbors=s.neighbors)),
+        sf.Sensitivity(linf=1, neighbors=relation),
         [(a, b)],
         written,
         name=name,
@@ -247,6 +273,52 @@ BUGS = [
         [-2] * 15 + [-1],
         trials=200_000,
     ),
+    sparse(
+        "sparse vector: no cut-off, thirty numbers",
+        "Algorithm 6 again, where the law of all answers is too long to be written down.",
+        no_cut_off,
+        None,
+        [0] * 15 + [1] * 15,
+        [1] * 15 + [0] * 15,
+        caught=(BLACK_BOX,),
+    ),
+    sparse(
+        "sparse vector: goes on after a hit",
+        "Keeps noisy threshold and noise of the run that ends with its first positive answer.",
+        going_on,
+        law(2, 4, 3),
+        [-2] * 7 + [1] * 3,
+        [-1] * 7 + [0] * 3,
+        trials=200_000,
+    ),
+    sparse(
+        "sparse vector: monotone under replace",
+        "Takes counts for monotone where one person leaves a group and enters another.",
+        monotone_noise,
+        law(4, "8/3", 2),
+        [-1] * 8 + [1] * 2,
+        [0] * 8 + [0] * 2,
+        "replace",
+        trials=100_000,
+    ),
+    sparse(
+        "sparse vector: a gap for every number",
+        "Tells how far from the threshold all numbers lie, and not only those that reach it.",
+        every_gap,
+        None,
+        [-40] * 15 + [-39] * 15,
+        [-39] * 15 + [-40] * 15,
+        caught=(BLACK_BOX,),
+    ),
+    sparse(
+        "sparse vector: answers without c",
+        "Adds to the numbers that passed fresh noise that does not grow with how many they are.",
+        answers_without_c,
+        None,
+        [60] * 10,
+        [59] * 10,
+        caught=(BLACK_BOX,),
+    ),
 ]
 
 TWINS = [
@@ -258,6 +330,16 @@ TWINS = [
         [-4] * 39 + [0],
         [-3] * 39 + [-1],
         caught=(),
+    ),
+    sparse(
+        "sparse vector of numbers that only grow",
+        "Algorithm 7, for monotone numbers.",
+        monotone_noise,
+        law(4, "8/3", 2),
+        [-1] * 8 + [0] * 2,
+        [0] * 10,
+        caught=(),
+        draws=1_000,
     ),
     sparse(
         "sparse vector of the textbook",

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.accounting import calibrate, epsilon, gaussian_reference_sigma, rho
+from sfumato.accounting import calibrate, gaussian_reference_sigma, rho
+from sfumato.accounting.curve import epsilon
 from sfumato.core.errors import CostError, LossError, NumberError, RangeError
 from sfumato.core.loss import Approximate, GaussianShift, LaplaceShift, Loss
 

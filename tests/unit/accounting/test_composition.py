@@ -2,7 +2,8 @@
 
 import pytest
 
-from sfumato.accounting import compose, epsilon, parallel, rho
+from sfumato.accounting import compose, parallel, rho
+from sfumato.accounting.curve import epsilon
 from sfumato.core.codec import decode, encode
 from sfumato.core.errors import LossError, NeighborsError, RangeError
 from sfumato.core.loss import (

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.accounting import compose, delta, epsilon, rho, zcdp_delta, zcdp_epsilon
+from sfumato.accounting import compose, rho, zcdp_delta, zcdp_epsilon
+from sfumato.accounting.curve import delta, epsilon
 from sfumato.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from sfumato.core.errors import LossError, NumberError, RangeError
 from sfumato.core.loss import (

@@ -109,9 +109,28 @@ def test_answers_differ_by_as_many_as_one_unit_gives(answers):
         assert (mechanism.exact(a) ^ mechanism.exact(b)).sum() == answers
 
 
+@pytest.mark.parametrize("s", [S(linf=1), S(linf=3), S(l0=2, linf=2), S(l1=4, linf=1)], ids=repr)
+@pytest.mark.parametrize("monotone", [True, False])
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_sparse_vectors_move_both_ways_unless_they_only_grow(relation, monotone, s):
+    s = S(l0=s.l0, l1=s.l1, linf=s.linf, neighbors=relation)
+    mechanism = M.SparseVector(7, 2, 4, hits=3, monotone=monotone)
+    directions = set()
+    for a, b in inputs(mechanism, s):
+        check_norms(difference(a, b), s)
+        moves = np.subtract(b, a)
+        directions |= {tuple(np.unique(np.sign(moves[moves != 0])).tolist())}
+        assert len(a) in (10, 30)
+    if monotone and relation == "add_remove":
+        assert directions == {(1,)}
+    else:
+        assert directions == {(-1, 1)}
+
+
 def test_a_number_means_one_cell_or_each_score():
     assert sensitivity_of(M.DiscreteLaplace(1), 3) == S(l0=1, l1=3)
     assert sensitivity_of(M.Exponential(("a", "b"), rate=1), 2) == S(linf=2)
+    assert sensitivity_of(M.SparseVector(0, 1, 1), 2) == S(linf=2)
     assert sensitivity_of(M.RandomizedResponse(1), 1) == S(l0=1, l1=1, neighbors="replace")
     assert sensitivity_of(M.DiscreteLaplace(1), S(l1=2)) == S(l1=2)
 
@@ -123,12 +142,28 @@ def test_unknown_mechanisms_are_refused_with_the_fix():
 
 def test_every_mechanism_of_the_library_has_inputs():
     built = {
+        "BoundedLocal": M.BoundedLocal(10, 1, 14, 1),
+        "CategoryResponse": M.CategoryResponse(("a", "b"), 1),
         "DiscreteGaussian": M.DiscreteGaussian(1),
         "DiscreteLaplace": M.DiscreteLaplace(1),
         "Exponential": M.Exponential(("a", "b"), rate=1),
         "GridLaplace": M.GridLaplace(1, 1),
+        "NoisyMax": M.NoisyMax(("a", "b"), scale=1),
+        "PartitionSelection": M.PartitionSelection(1, "1e-6"),
+        "PermuteAndFlip": M.PermuteAndFlip(("a", "b"), rate=1),
+        "ProposeTestRelease": M.ProposeTestRelease(0, 10, 1, 1, 1, 14, 1),
         "Quantile": M.Quantile(q="0.5", low=0, high=1, step=1, rate=1),
         "RandomizedResponse": M.RandomizedResponse(1),
+        "RestrictedTriangles": M.RestrictedTriangles(6, 3, 1),
+        "SampleAggregate": M.SampleAggregate(max, 4, 0, 10, 1, 1),
+        "Sampled": M.Sampled(1, "1/2"),
+        "SmoothMedian": M.SmoothMedian(0, 10, 1, "0.2", "0.3"),
+        "SparseHistogram": M.SparseHistogram(1, 5, 100),
+        "SparseVector": M.SparseVector(0, 1, 1),
+        "StabilityHistogram": M.StabilityHistogram(1, 14),
+        "TopK": M.TopK(("a", "b", "c"), k=2, rate=1),
+        "TriangleCount": M.TriangleCount(6, 1, 14, 1),
+        "TruncatedGeometric": M.TruncatedGeometric(1, 0, 10),
     }
     assert built.keys() == M.Laboratory.registry.keys()
     for mechanism in built.values():

@@ -93,3 +93,14 @@ def test_without_error_there_is_no_interval():
 def test_parts_that_do_not_fit_are_refused(parts):
     with pytest.raises(InputError):
         Measure(**({"name": "n", "values": (1,)} | parts))
+
+
+def test_error_that_covers_nothing_makes_no_interval():
+    class Range:
+        covers, std = "nothing", None
+
+        def halfwidth(self, confidence):
+            return Fraction(9)
+
+    built = Measure.of("p50", 7, Range(), confidence=Fraction(95, 100), mechanism="m")
+    assert (built.low, built.high, built.margin, built.covers) == (None, None, None, "nothing")

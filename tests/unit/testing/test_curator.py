@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import BudgetExceeded, InputError
+from sfumato.core.errors import BudgetExceeded, InputError, SensitivityError
 from sfumato.mechanisms import DiscreteGaussian, DiscreteLaplace
 from sfumato.relation.query import Query, Shape
 from sfumato.release.release import Release
@@ -165,12 +165,26 @@ class Ticker:
         return DiscreteLaplace(1).loss(sensitivity)
 
     def start(self, rng):
-        return iter(range(3))
+        return Ticks()
 
 
-def test_open_charges_once_and_starts():
+class Ticks:
+    def __init__(self):
+        self.seen = []
+
+    def push(self, value):
+        self.seen.append(value)
+        return len(self.seen), value
+
+
+def test_open_charges_once_and_answers_questions():
     curator = FakeCurator(ROWS, budget=NARROW)
-    assert list(curator.open(COUNT, Ticker())) == [0, 1, 2]
+    stream = curator.open(COUNT, Ticker())
+    assert stream.push(COUNT) == (1, 3)
+    old = FakeQuery("old", lambda rows: sum(row["age"] > 40 for row in rows), ONE)
+    assert stream.push(old) == (2, 2)
+    with pytest.raises(SensitivityError, match="charged for 1"):
+        stream.push(FakeQuery("twice", len, sf.Sensitivity(l1=2)))
     assert spent(curator) == 1
     with pytest.raises(BudgetExceeded):
         curator.open(COUNT, Ticker())
