@@ -20,6 +20,7 @@ _WIDTH = 92
 _LABEL = 12
 _HALF = Fraction(1, 2)
 _LITTLE = Fraction(99, 100)  # an advantage from which on nothing worth the name is protected
+_OFTEN = Fraction(1, 100)  # a δ from which on failures are no exception
 _AGAIN = 10  # releases, to show how they add up
 _WORST = (
     "The attacker is taken to know everybody else's data, and the data to be the worst there is; "
@@ -53,7 +54,7 @@ def facts(said: Explanation) -> list[tuple[str, str]]:
         ("adds up", _adding(said)),
         ("for scale", _scale(said)),
     ]
-    if said.advantage >= _LITTLE:
+    if said.advantage >= _LITTLE or said.pair[1] >= _OFTEN:
         found.insert(
             1,
             (
@@ -179,7 +180,8 @@ def _exception(said: Explanation) -> str:
     half = said.surprise(_HALF)
     rare = (
         f"The chance that a belief of {show(100 * said.prior, 4)} % grows beyond 50 % is at most "
-        f"{show_above(half, 3)}. "
+        f"{show_above(half, 3)} for whom the attacker does not know, and "
+        f"{show_above(min(half / said.prior, Fraction(1)), 3)} for somebody who is in the data. "
         if said.posterior < _HALF and cost
         else ""
     )
@@ -194,7 +196,9 @@ def _exception(said: Explanation) -> str:
 def _adding(said: Explanation) -> str:
     total = show_above(_AGAIN * said.epsilon)
     if said.delta:
-        total += f" and δ = {show_above(_AGAIN * said.delta, 3)}"
+        total += f" and δ = {show_above(min(_AGAIN * said.delta, Fraction(1)), 3)}"
+    if said.people > 1:
+        total += " for one unit"
     less = "" if said.delta else " Many small ones add up to less, with a δ."
     return (
         f"This is for all releases about the same units together. {_AGAIN} releases that cost as "

@@ -46,6 +46,22 @@ _KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "truncated-geometric": ("TruncatedGeometric", "scale", {"low": 0, "high": 10}),
 }
 
+_ONE_AT_A_TIME = {
+    "bounded-local",
+    "noisy-max",
+    "partition-selection",
+    "permute-and-flip",
+    "propose-test-release",
+    "restricted-triangles",
+    "sample-aggregate",
+    "smooth-median",
+    "sparse-histogram",
+    "stability-histogram",
+    "top-k",
+    "triangle-count",
+}
+_FEW, _MANY = 2_000, 200_000
+
 
 @click.group()
 def audit() -> None:
@@ -62,9 +78,8 @@ def audit() -> None:
 @click.option(
     "--trials",
     type=click.IntRange(min=100),
-    default=200_000,
-    show_default=True,
-    help="Releases per input, for the search and again for the proof.",
+    help="Releases per input, for the search and again for the proof; 200,000 unless given, and "
+    "2,000 for mechanisms that draw one at a time, which take minutes for more.",
 )
 @click.option("--confidence", default="0.999", show_default=True)
 def mechanism(
@@ -74,7 +89,7 @@ def mechanism(
     scale: str | None,
     sensitivity: str,
     claim: str | None,
-    trials: int,
+    trials: int | None,
     confidence: str,
 ) -> None:
     """Audit the mechanism NAME; exit with 1 if it gives away more than it claims.
@@ -98,7 +113,8 @@ def mechanism(
         subject = type(subject).calibrate(moved, **others, epsilon=epsilon or "1", delta=delta)
     elif parameter.split()[0] not in ("scale", "sigma"):
         raise CostError(f"{name} has no noise scale. Pass --epsilon instead of --scale.")
-    verdict = audited(subject, moved, trials, claim=claim, confidence=confidence)
+    many = trials or (_FEW if name in _ONE_AT_A_TIME else _MANY)
+    verdict = audited(subject, moved, many, claim=claim, confidence=confidence)
     click.echo(str(verdict))
     click.get_current_context().exit(1 if verdict.flagged else 0)
 

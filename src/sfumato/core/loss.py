@@ -271,7 +271,7 @@ class Composed(Loss):
             raise LossError(
                 "a loss happens a whole number of times: pass an int from 0 to 2^63 - 1."
             )
-        kept = list(losses)
+        kept = [losses] if isinstance(losses, Loss) else list(losses)
         neighbors = _relation(kept)
         counts: dict[Loss, int] = {}
         for loss in kept if times else ():

@@ -88,8 +88,9 @@ class DiscreteGaussian(Laboratory):
         if sensitivity.is_zero:
             return Pure(Fraction(0), neighbors=sensitivity.neighbors)
         square = need(sensitivity.l2_squared, "l2", type(self).__name__)
-        scalar = sensitivity.l0 == 1
-        if scalar:  # one integer cell: it moves by a whole number
+        # Whole numbers whose squares add up to less than 2 are one cell that moves by one.
+        scalar = sensitivity.l0 == 1 or square < 2
+        if sensitivity.l0 == 1:  # one integer cell: it moves by a whole number
             square = whole(need(sensitivity.linf, "linf", type(self).__name__)) ** 2
         return GaussianShift(self.sigma, square, scalar, neighbors=sensitivity.neighbors)
 

@@ -59,7 +59,10 @@ def occupied(values: Any) -> Cells:
     The order is one of the keys alone: that of a dictionary would tell who came first.
     """
     if not isinstance(values, Mapping):
-        raise DataError("groups come as a mapping of keys to counts, such as {'A': 3, 'B': 5}.")
+        raise DataError(
+            "groups come as a mapping of keys to counts, such as {'A': 3, 'B': 5}; of a pandas "
+            "Series pass counts.to_dict()."
+        )
     cells: list[tuple[Key, int]] = []
     for key, count in values.items():
         name = key.item() if isinstance(key, np.generic) else key

@@ -121,6 +121,8 @@ class Laboratory(ABC):
             confidence: the probability with which each interval holds.
             unit: who is protected, for the card; the laboratory takes your word for it.
         """
+        if keys is not None:
+            refuse_labels(values, "[counts[name] for name in names]")
         cost, error, exact = self.loss(sensitivity), self.error(sensitivity), self.exact(values)
         error.halfwidth(open_unit(confidence, "confidence"))
         check_cells(name, keys, self.cells(exact))
@@ -227,6 +229,20 @@ def one_by_one(values: Any) -> NDArray[Any]:
     float or huge integer would then round every other row.
     """
     return np.asarray(values) if hasattr(values, "dtype") else np.array(values, dtype=np.object_)
+
+
+def refuse_labels(values: Any, example: str) -> None:
+    """Refuse what is labeled where values are taken in the order of public names.
+
+    A pandas Series from ``value_counts`` is in an order of its own, and a mapping has none.
+    """
+    index = getattr(values, "index", None)
+    labeled = hasattr(values, "to_numpy") and type(index).__name__ not in ("RangeIndex", "NoneType")
+    if labeled or isinstance(values, Mapping):
+        raise DataError(
+            f"these values carry labels of their own, and they are taken in the order of the "
+            f"public names. Put them into that order: {example}."
+        )
 
 
 def rational(value: Any) -> Fraction | None:

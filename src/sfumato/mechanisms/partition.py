@@ -171,7 +171,7 @@ class PartitionSelection(Laboratory):
     @property
     def said(self) -> str:
         """What a reader should know before paying; static."""
-        return f"a group needs about {self.enough(Fraction(1, 2))} people to appear"
+        return f"a group needs about {self.enough()} people to appear in 95 of 100 releases"
 
     def error(self, sensitivity: Sensitivity) -> AbsenceError:  # noqa: ARG002 - not of the data
         """Return how large a group may be that does not appear."""

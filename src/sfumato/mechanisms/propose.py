@@ -103,8 +103,9 @@ class ProposeTestRelease(Laboratory):
         threshold = exact(self.threshold, "threshold")
         if threshold.denominator != 1 or not 0 <= threshold < _FARTHEST:
             raise RangeError(
-                f"threshold = {show(threshold)} must be a whole number of rows, from 0 on: below, "
-                f"one row could pass the test by itself. Calibrate by delta= instead."
+                f"threshold = {show(threshold)} must be a whole number of rows from 0 to 2^62: "
+                f"below, one row could pass the test by itself; above, no table would. Calibrate "
+                f"by an epsilon= and a delta= that some table can meet."
             )
         object.__setattr__(self, "threshold", int(threshold))
         Laplace(self.test)

@@ -16,7 +16,7 @@ from sfumato.core.interval import Interval
 from sfumato.core.number import show
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors
-from sfumato.mechanisms.mechanism import need, one_by_one, rational
+from sfumato.mechanisms.mechanism import need, one_by_one, rational, refuse_labels
 from sfumato.noise.choice import RATE_LIMIT, SCORE_LIMIT
 
 
@@ -54,6 +54,7 @@ class Scored:
 
     def exact(self, values: Any) -> NDArray[np.int64]:
         """Floor the scores onto the grid, each by itself."""
+        refuse_labels(values, "[score[candidate] for candidate in candidates]")
         scores = one_by_one(values)
         if scores.shape != (len(self.candidates),):
             raise ScoreError(

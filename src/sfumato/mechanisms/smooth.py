@@ -107,7 +107,8 @@ class SmoothMedian(Laboratory):
             if not _SMALLEST <= number <= _LARGEST:
                 raise RangeError(
                     f"{name} = {show(number)} is outside 2^-40 to 2^10: the noise would cover the "
-                    f"whole range, or protect nobody. Calibrate by epsilon= instead."
+                    f"whole range, or protect nobody. Calibrate by an epsilon= of some 10^-9 to "
+                    f"1,000 for a row."
                 )
             object.__setattr__(self, name, number)
         grid = Quantile(_HALF, self.low, self.high, self.step, 1)

@@ -201,7 +201,7 @@ class StabilityHistogram(Laboratory):
     @property
     def said(self) -> str:
         """What a reader should know before paying; static."""
-        return f"a group needs about {self.threshold + 1} people to appear"
+        return f"a group needs about {self.enough()} people to appear in 95 of 100 releases"
 
     def error(self, sensitivity: Sensitivity) -> LaplaceError | GaussianError:  # noqa: ARG002
         """Return the law of the noise; it says nothing about groups that are left out."""

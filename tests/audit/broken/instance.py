@@ -2,6 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
+from itertools import product
 from math import atan, ceil, exp, pi
 
 import numpy as np
@@ -138,9 +139,11 @@ def blocks_by_coins_law(exact):
     found, ways = Counter(), 1 << len(exact)
     for way in range(ways):
         blocks = [[int(x) for i, x in enumerate(exact) if way >> i & 1 == b] for b in (0, 1)]
-        total = sum(block[0] if block else 3 for block in blocks)
-        for x, p in laplace(6.0, total).items():
-            found[x] += p / ways
+        # Any row of a block may come first in it.
+        firsts = list(product(*(block or [3] for block in blocks)))
+        for total in map(sum, firsts):
+            for x, p in laplace(6.0, total).items():
+                found[x] += p / ways / len(firsts)
     return dict(found)
 
 

@@ -11,21 +11,33 @@ def invoke(*words):
     return CliRunner().invoke(audit, ["mechanism", *words])
 
 
+NEED_DELTA = (
+    "bounded-local",
+    "discrete-gaussian",
+    "partition-selection",
+    "propose-test-release",
+    "stability-histogram",
+    "triangle-count",
+)
+
+
+def audited(name, trials):
+    return invoke(name, "--trials", trials, *(["--delta", "1e-6"] if name in NEED_DELTA else []))
+
+
 @pytest.mark.parametrize("name", sorted(_KINDS))
 def test_every_mechanism_can_be_audited(name):
-    needs_delta = (
-        "bounded-local",
-        "discrete-gaussian",
-        "partition-selection",
-        "propose-test-release",
-        "stability-histogram",
-        "triangle-count",
-    )
-    extra = ["--delta", "1e-6"] if name in needs_delta else []
-    result = invoke(name, "--trials", "500", *extra)
+    result = audited(name, "500")
     assert result.exit_code == 0, result.output
     assert result.output.startswith(_KINDS[name][0])
     assert "ε = 1" in result.output
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", sorted(_KINDS))
+def test_every_mechanism_passes_its_audit(name):
+    result = audited(name, "20000")
+    assert result.exit_code == 0, result.output
 
 
 def test_every_mechanism_of_the_library_is_known():

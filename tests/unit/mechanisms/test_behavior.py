@@ -68,13 +68,19 @@ def test_calibration_to_rho_fits_and_is_not_wasteful(calibrate, rho):
     ("epsilon", "delta"), [("1", "1e-6"), ("0.1", "1e-9"), ("4", "1e-5"), ("0.001", "1e-6")]
 )
 def test_scalar_gaussians_are_calibrated_by_their_own_law(epsilon, delta):
-    count, cells = S(l0=1, linf=1), S(l2=1)
+    count, cells = S(l0=1, linf=2), S(l2=2)
     scalar = M.DiscreteGaussian.calibrate(count, epsilon=epsilon, delta=delta)
     vector = M.DiscreteGaussian.calibrate(cells, epsilon=epsilon, delta=delta)
     assert accounting.epsilon(scalar.loss(count), delta) <= Fraction(epsilon)
     assert accounting.epsilon(vector.loss(cells), delta) <= Fraction(epsilon)
     reference = accounting.gaussian_reference_sigma(epsilon, delta)
-    assert reference * 0.95 < scalar.sigma < vector.sigma
+    assert 2 * reference * 0.95 < scalar.sigma < vector.sigma
+
+
+def test_whole_numbers_that_move_by_one_in_all_are_one_cell():
+    one = M.DiscreteGaussian.calibrate(S(l0=1, linf=1), epsilon=1, delta="1e-6")
+    for known in (S(l1=1), S(l2=1), S(l2_squared="1.9")):
+        assert M.DiscreteGaussian.calibrate(known, epsilon=1, delta="1e-6") == one
 
 
 def test_monotone_scores_cost_half_under_add_remove_only():

@@ -249,3 +249,17 @@ def test_a_refused_release_draws_nothing():
     ):
         with pytest.raises(errors.SfumatoError):
             call()
+
+
+def test_labels_of_ones_own_are_refused_where_names_have_an_order():
+    pandas = pytest.importorskip("pandas")
+    counts = pandas.Series({"kale": 9000, "apple": 5})
+    pick = M.TopK(("apple", "kale"), 1, rate=1)
+    for labeled in (counts, counts.to_dict()):
+        with pytest.raises(errors.DataError, match="order of the public names"):
+            pick(labeled)
+    names = {"item": ["apple", "kale"]}
+    with pytest.raises(errors.DataError, match="order of the public names"):
+        M.DiscreteLaplace(1).release(counts, sf.Sensitivity(l1=1), keys=names)
+    for ordered in ([counts[name] for name in ("apple", "kale")], pandas.Series([5, 9000])):
+        assert pick.exact(ordered).tolist() == [5, 9000]
