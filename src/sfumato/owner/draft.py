@@ -138,7 +138,8 @@ def _unnamed(outline: Outline) -> Iterator[str]:
 
 def _table(outline: Outline, source: str, unit: _Unit) -> Iterator[str]:
     yield f"[tables.{key(outline.name)}]"
-    yield f"source = {string(source)}"
+    # A name that begins with ~ would be read as somebody's folder.
+    yield f"source = {string(f'./{source}' if source.startswith('~') else source)}"
     yield 'version = "1"  # a public label; write another one whenever the data change'
     if unit.column is None:
         yield _asked('unit = "row"', "may one person have several rows? then name a column")

