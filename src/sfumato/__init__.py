@@ -30,11 +30,25 @@ from sfumato.core.unit import Unit
 
 if TYPE_CHECKING:
     from sfumato import accounting, audit, mechanisms
+    from sfumato.relation.bought import bought
     from sfumato.release.estimate import Estimate
     from sfumato.release.release import Release
+    from sfumato.session.bounds import bounds
     from sfumato.session.lab import lab
-    from sfumato.session.output import count, max, mean, min, std, sum, variance
+    from sfumato.session.output import (
+        count,
+        count_distinct,
+        max,
+        mean,
+        median,
+        min,
+        quantile,
+        std,
+        sum,
+        variance,
+    )
     from sfumato.session.session import Session, connect
+    from sfumato.session.within import within
 
 # What needs more than the core is loaded when it is first asked for.
 _LAZY = {
@@ -43,16 +57,22 @@ _LAZY = {
     "Session": "sfumato.session.session",
     "accounting": "sfumato.accounting",
     "audit": "sfumato.audit",
+    "bought": "sfumato.relation.bought",
+    "bounds": "sfumato.session.bounds",
     "connect": "sfumato.session.session",
     "count": "sfumato.session.output",
+    "count_distinct": "sfumato.session.output",
     "lab": "sfumato.session.lab",
     "max": "sfumato.session.output",
     "mean": "sfumato.session.output",
     "mechanisms": "sfumato.mechanisms",
+    "median": "sfumato.session.output",
     "min": "sfumato.session.output",
+    "quantile": "sfumato.session.output",
     "std": "sfumato.session.output",
     "sum": "sfumato.session.output",
     "variance": "sfumato.session.output",
+    "within": "sfumato.session.within",
 }
 _MODULES = {"accounting", "audit", "mechanisms"}
 
@@ -76,17 +96,23 @@ __all__ = [
     "Unit",
     "accounting",
     "audit",
+    "bought",
+    "bounds",
     "connect",
     "count",
+    "count_distinct",
     "errors",
     "lab",
     "max",
     "mean",
     "mechanisms",
+    "median",
     "min",
+    "quantile",
     "std",
     "sum",
     "variance",
+    "within",
 ]
 
 

@@ -22,6 +22,7 @@ from sfumato.backends.duckdb import DuckDB
 from sfumato.relation.source import Source
 
 NAN, INF = float("nan"), float("inf")
+FAR = 2**53 - 1  # where a number without declared bounds ends
 
 
 def floats(*values):
@@ -47,6 +48,31 @@ CASES = {
         sf.Integer(0, 2**60),
         texts("9007199254740993", "1" + "0" * 30, "-1", "2.5", "0x10", "abc", "1_0", "inf"),
         [9007199254740993, 2**60, 0, 3, None, None, None, 2**60],
+    ),
+    "unbounded integer text": (
+        sf.Integer(),
+        texts("9007199254740990", "9007199254740993", "-1e400", "inf", "nan", "2.5", "x", None),
+        [FAR - 1, FAR, -FAR, FAR, None, 3, None, None],
+    ),
+    "unbounded integer bigint": (
+        sf.Integer(),
+        pa.table({"x": pa.array([-(2**63), -FAR, FAR - 1, FAR + 1, 2**63 - 1, None])}),
+        [-FAR, -FAR, FAR - 1, FAR, FAR, None],
+    ),
+    "unbounded integer double": (
+        sf.Integer(),
+        floats(2.0**53, float(FAR), -(2.0**60), 1e308, -INF, INF, NAN, None, -2.5),
+        [FAR, FAR, -FAR, FAR, -FAR, FAR, None, None, -3],
+    ),
+    "unbounded real double": (
+        sf.Real(step="0.01"),
+        floats(12.345, -0.004, 9e13, 1e14, -1e300, -INF, INF, NAN, None),
+        [1235, 0, 9 * 10**15, FAR, -FAR, -FAR, FAR, None, None],
+    ),
+    "unbounded real text": (
+        sf.Real(step="0.01"),
+        texts("1e13", "-1e400", "1_0", "abc", "nan", "0.015"),
+        [10**15, -FAR, None, None, None, 2],
     ),
     "integer bigint": (
         sf.Integer(-3, 10),

@@ -7,6 +7,7 @@ from math import exp
 
 import numpy as np
 from instance_cases import instance_cases
+from quantiles_cases import quantiles_cases
 from sampler_cases import sampler_cases
 from selection_cases import selection_cases
 from sparse_vector_cases import sparse_vector_cases
@@ -240,6 +241,7 @@ CASES = [
     *gaussian_cases(),
     *exponential_cases(),
     *quantile_cases(),
+    *quantiles_cases(),
     *response_cases(),
     *sparse_vector_cases(),
     *sampler_cases(),

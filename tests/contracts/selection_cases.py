@@ -175,6 +175,13 @@ def group_cases():
             law=histogram(gaussian(2.0), 18, 5),
             name=f"StabilityHistogram, Gaussian, {relation}",
         )
+        yield Contract(
+            M.StabilityHistogram(2, 5, "gaussian"),
+            S(l0=2, linf=1, neighbors=relation),
+            pairs=MANY,
+            law=histogram(gaussian(2.0), 18, 5),
+            name=f"StabilityHistogram, Gaussian stated in rho, {relation}",
+        )
     yield Contract(
         M.StabilityHistogram("3/2", 6),
         S(l0=1, linf=2),
@@ -182,6 +189,21 @@ def group_cases():
         law=histogram(laplace(1.5), 54, 6),
         name="StabilityHistogram, two counts a unit",
     )
+    rows = S(l0=3, l1=3, linf=3)  # three rows of a unit, wherever they fall
+    fallen = [
+        ({7: 5, 8: 4}, {7: 6, 8: 6}),
+        ({}, {7: 3}),
+        ({}, {7: 1, 8: 1, 9: 1}),
+        ({7: 2, 8: 6}, {7: 1, 8: 5, 9: 1}),
+        ({7: 2}, {8: 1}),
+    ]
+    for mechanism, law in [
+        (M.StabilityHistogram(3, 6), histogram(laplace(3.0), 100, 6)),
+        (M.StabilityHistogram(3, 6, "gaussian"), histogram(gaussian(3.0), 27, 6)),
+        (M.PartitionSelection("1/2", "1/100"), selection(0.5, 0.01)),
+    ]:
+        said = f"{type(mechanism).__name__} {getattr(mechanism, 'noise', '')}".strip()
+        yield Contract(mechanism, rows, fallen, law, name=f"{said}, three rows anywhere")
     small = [(n, n + 1) for n in range(8)]
     for relation in ("add_remove", "replace"):
         one = [({"a": n} if n else {}, {"a": m}) for n, m in [(4, 5), *small]]

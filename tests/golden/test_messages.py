@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -32,6 +33,9 @@ from sfumato.noise.rng import SystemRng
 from sfumato.owner.amendment import amended
 from sfumato.owner.draft import draft
 from sfumato.owner.outline import Outline, outlines
+from sfumato.relation.kind import Number
+from sfumato.release.error import Noise
+from sfumato.session.bounds import Bounds, found, unbounded
 from sfumato.session.contract import Contract
 from sfumato.testing import FakeCurator, FakeQuery
 
@@ -57,6 +61,10 @@ def without_pandas():
 def without_entropy():
     with patch("os.urandom", side_effect=OSError):
         SystemRng().words(1)
+
+
+def throw(problem):
+    raise problem
 
 
 def ledger(**options):
@@ -157,6 +165,25 @@ def trips(**change):
     return sf.Session(data, **{**declared, **change}).table()
 
 
+def nothing_found():
+    """Buy a range where noise shows none."""
+    with patch("sfumato.session.purchase.found", return_value=None):
+        trips().sum(sf.bounds("fare")).release(epsilon=1)
+
+
+def drawn(name="a", values=(300, 400), **parts):
+    """Two cells with noise of their own."""
+    keys = parts.pop("keys", {"zone": ["A", "B"]})
+    error = mechanisms.DiscreteLaplace(4).error(ONE)
+    given = {"error": error, "cost": Pure(1), "mechanism": "", "name": "n", "keys": keys}
+    noise = {"noise": Noise("laplace", 4), "draw": name}
+    return sf.Release.of(values=list(values), **(given | noise | parts))
+
+
+def ratio():
+    return drawn()["n"] / drawn("c")["n"]
+
+
 def failed():
     table = trips()
     with patch.object(type(table._session._backend), "run", side_effect=MemoryError):
@@ -238,6 +265,8 @@ CASES = {
     "column: not a number": lambda: sf.Real(0, "many", 1),
     "column: grid": lambda: sf.Real(0, "199.995", step="0.01"),
     "column: too many steps": lambda: sf.Real(0, 1, step="1e-30"),
+    "column: one bound": lambda: sf.Integer(low=0),
+    "column: no step": lambda: sf.Real(0, 1),
     "column: text for a list": lambda: sf.Category("AB"),
     "column: values": lambda: sf.Category([1.5]),
     "column: duplicates": lambda: sf.Category(["A", "A"]),
@@ -245,6 +274,9 @@ CASES = {
     "column: time zone": lambda: sf.Timestamp("2026-01-01T00:00Z", "2026-12-31"),
     "column: span": lambda: sf.Timestamp("2026-01-01", "2026-01-01T23:59:59", step=60),
     "column: nullable": lambda: sf.Text(nullable="no"),
+    "bounds: none declared": lambda: throw(unbounded("sum", "income * 12", "income")),
+    "bounds: no text": lambda: Bounds(3),
+    "bounds: counts": lambda: found([1, 2], Noise("laplace", 1), Number(0, 1000), 0.95),
     "schema: no column": lambda: sf.Schema(age="integer"),
     "schema: class": lambda: sf.Schema(age=sf.Integer),
     "schema: twice": lambda: sf.Schema({"age": sf.Text()}, age=sf.Text()),
@@ -259,7 +291,9 @@ CASES = {
     "contract: no unit": lambda: contract(""),
     "contract: no cap": lambda: contract("unit = 'rider_id'"),
     "contract: path": lambda: contract("unit = 'rider -> riders.id'\nmax_rows = 20"),
-    "contract: bought cap": lambda: contract("unit = 'rider_id'\nmax_rows = 'auto'"),
+    "contract: bought cap": lambda: contract(
+        "unit = 'rider_id'\nmax_rows = 3\nmax_rows_per_group = 'auto'"
+    ),
     "contract: two units": lambda: contract(
         more="[tables.people]\nsource = 'people.csv'\nunit = 'id'\nmax_rows = 1\n"
         "columns.age = { type = 'text' }"
@@ -303,7 +337,6 @@ CASES = {
     "algebra: unit after distinct": lambda: trips().distinct().group_by_unit().count(),
     "algebra: nothing of each unit": lambda: trips().group_by_unit().agg(),
     "algebra: variance of each unit": lambda: trips().group_by_unit().agg(sf.variance("fare")),
-    "algebra: largest of a group": lambda: trips().agg(sf.max("fare")),
     "algebra: union with another session": lambda: trips().union(trips()),
     "algebra: union of other columns": lambda: own(lambda t: t.union(t.select("fare"))),
     "algebra: union of another type": lambda: own(
@@ -361,7 +394,47 @@ CASES = {
     "question: nothing": lambda: trips().agg(),
     "question: name twice": lambda: trips().group_by("zone").agg(zone=sf.count()),
     "question: no output": lambda: trips().agg(n="count"),
-    "question: bought caps": lambda: trips(unit=sf.Unit.by("rider", max_rows="auto")).count(),
+    "question: bought caps": lambda: trips(unit=sf.Unit.by("rider", max_rows="auto")).distinct(),
+    "quantile: none": lambda: sf.quantile("fare", []),
+    "quantile: a percentage": lambda: sf.quantile("fare", 90),
+    "quantile: no order": lambda: trips().median("zone"),
+    "quantile: interval of days": lambda: trips().median("day", interval=True),
+    "quantile: a wish": lambda: trips().median("fare").release(accuracy=sf.within(1)),
+    "quantile: of the rest": lambda: (
+        trips().group_by("name", keys=sf.bought(other=True)).median("fare")
+    ),
+    "distinct: bought groups": lambda: (
+        trips().group_by("name", keys=sf.bought()).count_distinct("zone")
+    ),
+    "bought: no δ": lambda: trips().group_by("name", keys=sf.bought()).count().explain(epsilon=1),
+    "bought: no answer": lambda: sf.bought(other=1),
+    "bought: other column": lambda: trips().group_by("name", keys={"zone": sf.bought()}),
+    "bought: histogram": lambda: (
+        trips().group_by("name", keys=sf.bought()).histogram("fare", [0, 10])
+    ),
+    "bought: a wish": lambda: (
+        trips().group_by("name", keys=sf.bought()).count().release(accuracy=sf.within(9))
+    ),
+    "bounds: of a date": lambda: trips().median(sf.bounds("day")),
+    "bounds: too many things": lambda: (
+        trips()
+        .agg(**{f"s{k}": sf.sum(sf.bounds(f"fare * {k}")) for k in "1234"})
+        .explain(epsilon=1)
+    ),
+    "bounds: a wish": lambda: trips().sum(sf.bounds("fare")).explain(accuracy=sf.within(9)),
+    "bounds: nothing found": nothing_found,
+    "per unit: no range": lambda: sf.sum("fare", per_unit=3),
+    "per unit: reversed": lambda: sf.sum("fare", per_unit=(3, 0)),
+    "per unit: between steps": lambda: trips().sum("fare", per_unit=(0, "0.005")),
+    "per unit: rows": lambda: trips(unit=sf.Unit.row()).sum("fare", per_unit=(0, 3)),
+    "within: no wish": lambda: trips().count().release(accuracy=50),
+    "within: another output": lambda: trips().count().release(accuracy={"m": sf.within(50)}),
+    "within: an output without": lambda: (
+        trips().agg(sf.count(), sf.sum("fare")).release(accuracy={"n": sf.within(50)})
+    ),
+    "within: below a step": lambda: trips().count().release(accuracy=sf.within("0.5")),
+    "within: and a price": lambda: trips().count().release(epsilon=1, accuracy=sf.within(9)),
+    "top: how many": lambda: trips().top("zone", 0),
     "question: declared count": lambda: (
         trips(unit=sf.Unit.row("replace")).count().explain(epsilon=1)
     ),
@@ -384,6 +457,40 @@ CASES = {
     "chart: of a choice": lambda: (
         mechanisms.Exponential(["a", "b"], rate=1).release([1, 2], ONE).chart()
     ),
+    # computing with answers
+    "answers: product": lambda: drawn()["n"] * drawn("b")["n"],
+    "answers: sum of quotients": lambda: ratio() + 1 / drawn("b")["n"],
+    "answers: quotient of quotients": lambda: ratio() / drawn("b")["n"],
+    "answers: zero": lambda: drawn()["n"] / 0,
+    "answers: unknown noise": lambda: (
+        mechanisms.DiscreteLaplace(1).release([1], ONE)["value"] + drawn()["n"]
+    ),
+    "answers: made by hand": lambda: sf.Estimate(1, 0, 2) + 1,
+    "answers: confidence": lambda: drawn()["n"] + drawn("b", confidence="0.9")["n"],
+    "answers: key columns": lambda: drawn()["n"] + drawn("b", keys={"day": [1, 2]})["n"],
+    "answers: keys": lambda: drawn()["n"] + drawn("b", keys={"zone": ["A", "C"]})["n"],
+    "answers: kinds of keys": lambda: drawn()["n"] + drawn("b", keys={"zone": [1, 2]})["n"],
+    "answers: keys twice": lambda: drawn()["n"] + drawn("b", keys={"zone": ["A", "A"]})["n"],
+    "answers: units": lambda: drawn()["n"] + drawn("b", unit=sf.Unit.row())["n"],
+    "answers: edited": lambda: drawn()["n"] + drawn(values=(8, 9))["n"],
+    "answers: nothing to derive": lambda: drawn().derive(),
+    "answers: expression": lambda: drawn().derive(x="n ** 2"),
+    "answers: condition as a column": lambda: drawn().derive(x="n > 3"),
+    "answers: no condition": lambda: drawn().where("n + 1"),
+    "answers: unlike": lambda: drawn().where("zone > 3"),
+    "answers: name": lambda: drawn().derive(x="m + 1"),
+    "answers: open": lambda: drawn(values=(300, 2)).derive(x="1 / n"),
+    "answers: share of a mean": lambda: drawn().derive(x="100 / n").share("x"),
+    "answers: no key column": lambda: drawn().roll_up("day"),
+    "answers: not mapped": lambda: drawn().roll_up("zone", {"A": "north"}),
+    "answers: sorted already": lambda: drawn().sort("n").sort("n"),
+    "answers: first of quotients": lambda: drawn().derive(x="100 / n").leads("x"),
+    "answers: rows of a number": lambda: drawn().total("n").sort("n"),
+    "answers: head": lambda: drawn().head(-1),
+    "answers: its own total": lambda: drawn().consistent(drawn().total("n")),
+    "answers: total with keys": lambda: drawn().consistent(drawn("b")),
+    "answers: no sample": lambda: drawn().population(),
+    "answers: half a draw": lambda: drawn(name=None),
     # sensitivities
     "sensitivity: none": lambda: sf.Sensitivity(l0=3),
     "sensitivity: both l2": lambda: sf.Sensitivity(l2=1, l2_squared=1),
@@ -442,6 +549,13 @@ CASES = {
     # data, in the laboratory
     "data: not whole": lambda: mechanisms.DiscreteLaplace(1)([0.5]),
     "data: missing": lambda: mechanisms.Quantile("0.5", 0, 1, 1, 1)([float("nan")]),
+    "data: bag": lambda: mechanisms.Quantiles(["0.5"], 0, 1, 1, 1)(
+        mechanisms.Bag(np.array([7]), np.array([2]), 2)
+    ),
+    "number: no targets": lambda: mechanisms.Quantiles([], 0, 1, 1, 1),
+    "number: target": lambda: mechanisms.Quantiles(["1.5"], 0, 1, 1, 1),
+    "number: target digits": lambda: mechanisms.Quantiles([("0.5", "1e-9")], 0, 1, 1, 1),
+    "number: shares": lambda: mechanisms.Quantiles(["0.5"], 0, 1, 1, 1, 0),
     "data: not finite": lambda: mechanisms.GridLaplace(1, 1)([float("nan")]),
     "data: neither yes nor no": lambda: mechanisms.RandomizedResponse(1)(["maybe"]),
     "data: no reports": lambda: mechanisms.RandomizedResponse(1).estimate([]),
@@ -531,6 +645,9 @@ CASES = {
         sf.Sensitivity(l0=1, linf=9)
     ),
     "groups: epsilon": lambda: mechanisms.PartitionSelection(2000, "1e-6"),
+    "groups: threshold beyond all counts": lambda: mechanisms.StabilityHistogram.calibrate(
+        ONE, epsilon="1e-17", delta="1e-300"
+    ),
     "groups: part of a unit": lambda: mechanisms.PartitionSelection(1, "1e-6").probability(1.5),
     # streams
     "sparse vector: hits": lambda: mechanisms.SparseVector(10, 1, 1, hits=0),

@@ -164,6 +164,8 @@ NUMBERS = [
         "floor(x)",
         "floor(x, 100)",
         "floor(far, 1024)",
+        "magnitude(far)",
+        "magnitude(x, 0.01)",
         "ceil(x)",
         "ceil(n, 7)",
     ),

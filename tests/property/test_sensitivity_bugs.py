@@ -82,7 +82,7 @@ class Bug:
 
 
 SENSITIVITY, EXTENT = Aggregate.sensitivity, Aggregate.extent.fget
-SQUARES, REACH, CUT, TRUNCATED = aggregate._squares, bound.reach, bound._truncated, lower._truncated
+SQUARES, REACH, CUT, TRUNCATED = aggregate.squares, bound.reach, bound._truncated, lower._truncated
 MULTIPLICITY = PublicTable.multiplicity.fget
 SAME_KEYS = "set(self.keys) == set(keys)"
 BUGS = [
@@ -119,8 +119,8 @@ BUGS = [
         "replaced row",
         False,
     ),
-    Bug("squares not doubled", UNITS, SENSITIVITY, "2 * squares", "squares", "replaced row, sum"),
-    Bug("one cell for all", ROWS, SENSITIVITY, "if cells > 1", "if cells > 9", "replaced rows"),
+    Bug("squares not doubled", UNITS, SENSITIVITY, "2 * spread", "spread", "replaced row, sum"),
+    Bug("one cell for all", ROWS, SENSITIVITY, "if cells == 1", "if cells <= 9", "replaced rows"),
     Bug(
         "NULL forgotten",
         ROWS,
@@ -130,7 +130,7 @@ BUGS = [
         "replaced row",
     ),
     Bug(
-        *("meeting rows forgotten", ROWS, SENSITIVITY, "else each * span", "else each * most"),
+        *("meeting rows forgotten", ROWS, SENSITIVITY, "l1=each * span", "l1=each * most"),
         *("replaced row, sum", False),
     ),
     Bug(

@@ -110,7 +110,9 @@ def gaussian_reference_sigma(epsilon: Exactable, delta: Exactable) -> float:
 
 def _reference_delta(mu: float, epsilon: float) -> float:
     """Return Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) for μ = shift/σ."""
-    return _phi(mu / 2 - epsilon / mu) - math.exp(epsilon) * _phi(-mu / 2 - epsilon / mu)
+    first, second = _phi(mu / 2 - epsilon / mu), _phi(-mu / 2 - epsilon / mu)
+    # In logarithms, since e^ε alone may overflow; the second term is never above the first.
+    return first - (math.exp(epsilon + math.log(second)) if second else 0.0)
 
 
 def _phi(x: float) -> float:

@@ -13,10 +13,11 @@ from sfumato.release.price import Price
 _USUAL = Fraction(1, 10**6)  # shown for noise that has no ε without a δ
 
 
-def price(loss: Loss) -> Price:
+def price(loss: Loss, delta: Fraction = Fraction(0)) -> Price:
     """Return ε, δ and ρ of a loss, for people to read.
 
-    ε is given at δ = 0 where there is such an ε, at the loss's own δ where parts of it are
+    ε is given at `delta` if that is above 0. Else it is given at δ = 0 where there is such an ε, at
+    the loss's own δ where parts of it are
     approximate, and at δ = 10^-6 for Gaussian noise, which has none otherwise.
 
     Guarantee: each figure is an upper bound.
@@ -29,5 +30,7 @@ def price(loss: Loss) -> Price:
         Fraction(1, 2)
     """
     own = own_delta(loss)
-    failure = own if basic_epsilon(loss) is not None else own + _USUAL
+    failure = max(delta, own)
+    if not delta and basic_epsilon(loss) is None:
+        failure = own + _USUAL
     return Price(epsilon(loss, failure), failure, None if own else rho(loss))

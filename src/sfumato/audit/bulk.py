@@ -18,6 +18,7 @@ from sfumato.mechanisms import (
     Exponential,
     GridLaplace,
     Quantile,
+    Quantiles,
     RandomizedResponse,
     Sampled,
     SparseVector,
@@ -80,6 +81,8 @@ def many(mechanism: Any, exact: Any, size: int, rng: Rng) -> Any:
         return _choices(mechanism, exact, size, rng)
     if sample is Quantile.sample:
         return _quantiles(mechanism, exact, size, rng)
+    if sample is Quantiles.sample:
+        return mechanism.runs(exact, size, rng)
     if sample is SparseVector.sample:
         return mechanism.runs(np.broadcast_to(exact, (size, *exact.shape)), rng)
     return [outcome(lambda _: mechanism.sample(exact, rng), exact) for _ in range(size)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, isnan
@@ -23,7 +23,8 @@ class Distance:
 
     Attributes:
         l0: how many cells differ.
-        l1: sum of the absolute differences; for bags, how many rows came, went or were replaced.
+        l1: sum of the absolute differences; for bags, how many rows came, went or were replaced;
+            for values in groups, how many came and went, in all, as a replaced one does both.
         l2_squared: sum of their squares.
         linf: largest absolute difference.
         neighbors: the relation that the two inputs stand in.
@@ -42,14 +43,7 @@ class Distance:
         changed = [(p, q) for p, q in pairs if not _same(p, q)]
         if not all(_is_finite(value) for pair in changed for value in pair):
             return None
-        moves = [abs(Fraction(p) - Fraction(q)) * unit for p, q in changed]
-        return cls(
-            Fraction(len(moves)),
-            sum(moves, Fraction(0)),
-            sum((move * move for move in moves), Fraction(0)),
-            max(moves, default=Fraction(0)),
-            relation,
-        )
+        return cls._of_moves([abs(Fraction(p) - Fraction(q)) * unit for p, q in changed], relation)
 
     @classmethod
     def of_bags(cls, x: Any, y: Any, relation: Neighbors) -> Distance:
@@ -59,6 +53,44 @@ class Distance:
         rows = max(lost, gained) if relation is Neighbors.REPLACE else lost + gained
         count = Fraction(rows)
         return cls(count, count, count, count, relation)
+
+    @classmethod
+    def of_values(cls, x: Any, y: Any, relation: Neighbors) -> Distance:
+        """Count the values that came or went in each group; a replaced one did both.
+
+        Args:
+            x: rows of group and value.
+            y: the same of the other input.
+            relation: the relation that the two stand in.
+        """
+        gone, come = (Counter(map(tuple, rows.tolist())) for rows in (x, y))
+        moves: Counter[Any] = Counter()
+        for (group, _), count in ((gone - come) + (come - gone)).items():
+            moves[group] += count
+        return cls._of_moves(moves.values(), relation)
+
+    @classmethod
+    def of_groups(cls, x: Any, y: Any, relation: Neighbors) -> Distance:
+        """Compare numbers of units by group; one that does not occur has none.
+
+        Args:
+            x: the numbers by key.
+            y: the same of the other input.
+            relation: the relation that the two stand in.
+        """
+        moves = (abs(x.get(key, 0) - y.get(key, 0)) for key in {**x, **y})
+        return cls._of_moves([move for move in moves if move], relation)
+
+    @classmethod
+    def _of_moves(cls, moves: Iterable[int | Fraction], relation: Neighbors) -> Distance:
+        by = [Fraction(move) for move in moves]
+        return cls(
+            Fraction(len(by)),
+            sum(by, Fraction(0)),
+            sum((move * move for move in by), Fraction(0)),
+            max(by, default=Fraction(0)),
+            relation,
+        )
 
     @property
     def is_zero(self) -> bool:

@@ -9,6 +9,7 @@ from math import ceil, exp, isqrt, log
 from typing import Any, TypeAlias
 
 from sfumato.audit.instance_inputs import blocks, bounded, graphs, medians
+from sfumato.audit.quantiles_inputs import searches
 from sfumato.audit.sampler_inputs import ranges, reports, samples, sparse
 from sfumato.audit.selection_inputs import choices, groups
 from sfumato.audit.sparse_vector_inputs import sparse_vectors
@@ -28,6 +29,7 @@ from sfumato.mechanisms import (
     PermuteAndFlip,
     ProposeTestRelease,
     Quantile,
+    Quantiles,
     RandomizedResponse,
     RestrictedTriangles,
     SampleAggregate,
@@ -83,6 +85,8 @@ def inputs(  # noqa: PLR0912 - one case for each kind of mechanism
             return list(_scores(sensitivity, mechanism))
         case Quantile():
             return list(_bags(sensitivity, mechanism))
+        case Quantiles():
+            return list(searches(sensitivity, mechanism))
         case RandomizedResponse():
             return list(_answers(sensitivity))
         case SmoothMedian() | ProposeTestRelease():

@@ -158,14 +158,19 @@ def _compare(
             )
         if x.sensitivity != y.sensitivity:
             yield f"call {i}: the declared sensitivity depends on the data"
-        if _shapes_differ(x, y):
-            yield f"call {i}: {x.exact.shape} cells on one neighbor, {y.exact.shape} on the other"
+        if x.form != y.form:
+            yield f"call {i}: {_forms(x, y)} on the other"
         elif (declared := x.sensitivity or fallback) is not None:
             yield from (f"call {i}: {problem}" for problem in _too_far(x, y, declared))
 
 
-def _shapes_differ(x: Call, y: Call) -> bool:
-    return not x.is_bag and x.exact.shape != y.exact.shape
+def _forms(x: Call, y: Call) -> str:
+    """Say in what is public about them two inputs differ."""
+    (one, *size), (two, *other) = x.form, y.form
+    if one != two:
+        return f"{one} on one neighbor, {two}"
+    what = "groups of values" if one == "values" else "cells"
+    return f"{size[0]} {what} on one neighbor, {other[0]}"
 
 
 def _too_far(x: Call, y: Call, declared: Sensitivity) -> Iterator[str]:
@@ -206,7 +211,7 @@ def _spent(
     """Return what the calls give away about the difference between these two inputs."""
     losses = []
     for x, y in zip(before, after, strict=False):
-        distance = None if _shapes_differ(x, y) else x.distance(y, relation)
+        distance = None if x.form != y.form else x.distance(y, relation)
         if distance is not None:
             losses.append(_cost(x.mechanism, distance, x.sensitivity or fallback))
     return accounting.compose([loss for loss in losses if loss is not None])

@@ -10,12 +10,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.audit.distance import Distance
 from sfumato.audit.output import canonical
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors
+from sfumato.mechanisms.group import Unlisted
 from sfumato.mechanisms.mechanism import Laboratory
+from sfumato.mechanisms.occurrence import Groups
+from sfumato.mechanisms.ranking import Ranking
 
 _NORMS = ("l0", "l1", "l2_squared", "linf")
 
@@ -34,7 +38,7 @@ class Call:
     @classmethod
     def of(cls, mechanism: Any, exact: Any, sensitivity: Sensitivity | None) -> Call:
         """Note a call as it is now: the program may go on to change its arrays."""
-        return cls(mechanism, sensitivity, np.array(exact))
+        return cls(mechanism, sensitivity, _noted(mechanism, exact))
 
     @property
     def parameters(self) -> bytes:
@@ -49,8 +53,21 @@ class Call:
         """Whether the input is rows, of which not even the number is public."""
         return bool(getattr(self.mechanism, "takes_bag", False))
 
+    @property
+    def form(self) -> tuple[Any, ...]:
+        """What is public about the input: its kind, and of cells and groups of values how many."""
+        if isinstance(self.exact, Rows):
+            return "values", self.exact.groups
+        if isinstance(self.exact, dict):
+            return ("groups",)
+        return ("bag",) if self.is_bag else ("cells", self.exact.shape)
+
     def distance(self, other: Call, relation: Neighbors) -> Distance | None:
         """Return how far the exact inputs of two calls lie apart, in the unit of the answer."""
+        if isinstance(self.exact, Rows):
+            return Distance.of_values(self.exact.rows, other.exact.rows, relation)
+        if isinstance(self.exact, dict):
+            return Distance.of_groups(self.exact, other.exact, relation)
         if self.is_bag:
             return Distance.of_bags(self.exact, other.exact, relation)
         unit = Fraction(getattr(self.mechanism, "step", 1))
@@ -59,13 +76,41 @@ class Call:
     def reach(self, declared: Sensitivity) -> dict[str, Fraction | None]:
         """Return how far apart they may lie, in the same unit."""
         own = getattr(self.mechanism, "reach", None)
-        if own is None:
+        if own is None or isinstance(self.exact, Rows):  # values are whole, and differ as they are
             return {name: getattr(declared, name) for name in _NORMS}
         # Rounding to a step can add to a change, so a mechanism states its reach in steps.
         bounds: dict[str, Fraction | None] = own(declared)
         unit = Fraction(1 if self.is_bag else getattr(self.mechanism, "step", 1))
         factor = {"l0": Fraction(1), "l1": unit, "l2_squared": unit * unit, "linf": unit}
         return {n: None if b is None else b * factor[n] for n, b in bounds.items()}
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Rows:
+    """Values in groups, as a search among them takes them: sorted by group and value.
+
+    Attributes:
+        rows: group and position of each value.
+        groups: how many groups there are; public, as they are listed or were released before.
+    """
+
+    rows: NDArray[Any]
+    groups: int
+
+
+def _noted(mechanism: Any, exact: Any) -> Any:
+    """Copy an exact input in a form in which neighbors can be compared."""
+    if isinstance(exact, Ranking):
+        # Plain integers, since group and position together may be beyond 64 bits.
+        held = np.asarray(exact).astype(np.object_)
+        pairs = np.array([divmod(row, exact.points) for row in held.tolist()], np.object_)
+        return Rows(pairs.reshape(-1, 2), exact.groups)
+    if isinstance(exact, Groups):
+        keys = zip(*(column.to_pylist() for column in exact.columns), strict=True)
+        return dict(zip(keys, exact.counts.tolist(), strict=True))
+    if isinstance(mechanism, Unlisted):
+        return dict(exact)
+    return np.array(exact)
 
 
 class Tape:
@@ -148,8 +193,12 @@ class TappedCurator:
 @contextmanager
 def tapped_laboratory(tape: Tape) -> Iterator[None]:
     """Send draws of mechanisms that the program calls itself through the tape."""
-    kinds = [kind for kind in Laboratory.registry.values() if "sample" in vars(kind)]
-    originals = [(kind, kind.sample, kind.loss) for kind in kinds]
+    registry = set(Laboratory.registry.values())
+    # One that inherits from another mechanism is tapped with it; one from a mixin by itself.
+    kinds = [kind for kind in registry if kind is _home(kind, registry)]
+    originals = [
+        (kind, name, vars(kind).get(name)) for kind in kinds for name in ("sample", "loss")
+    ]
     declared: dict[int, tuple[Any, Sensitivity]] = {}  # holds the mechanism: ids are reused
 
     def tap(kind: Any, sample: Any, loss: Any) -> None:
@@ -164,13 +213,22 @@ def tapped_laboratory(tape: Tape) -> Iterator[None]:
         tapped_sample.plain = sample  # type: ignore[attr-defined]
         kind.sample, kind.loss = tapped_sample, tapped_loss
 
-    for kind, sample, loss in originals:
-        tap(kind, sample, loss)
+    for kind in kinds:
+        tap(kind, kind.sample, kind.loss)
     try:
         yield
     finally:
-        for kind, sample, loss in originals:
-            kind.sample, kind.loss = sample, loss  # type: ignore[method-assign]
+        for kind, name, original in originals:
+            if original is None:
+                delattr(kind, name)
+            else:
+                setattr(kind, name, original)
+
+
+def _home(kind: type, registry: set[type[Laboratory]]) -> type:
+    """Return the mechanism that a sampler belongs to: the one that has it, or has mixed it in."""
+    owner = next(base for base in kind.__mro__ if "sample" in vars(base))
+    return owner if owner in registry else kind
 
 
 def _plain_sample(mechanism: Any) -> Callable[[Any, Any], Any]:

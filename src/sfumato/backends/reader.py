@@ -10,7 +10,8 @@ within the declared bounds, or is NULL, for ANY input:
 =========  =======================================================================================
 declared   reads
 =========  =======================================================================================
-Integer    numbers, booleans and text; beyond the bounds counts as the bound, infinities too;
+Integer    numbers, booleans and text; beyond the bounds counts as the bound, infinities too, and
+           where none are declared they are 2^53 - 1 steps from zero on both sides;
            fractions are rounded to the nearest, halves away from zero; NaN is NULL
 Real       the same, in steps: the 64-bit double nearest to the value, divided by the step in
            64-bit arithmetic, rounded to the nearest step, halves away from zero
@@ -154,8 +155,8 @@ def read(declared: Column, column: PhysicalColumn, table: str, value: str) -> Re
         case Integer():
             return _integer(declared, column, value)
         case Real():
-            low, high = int(declared.low / declared.step), int(declared.high / declared.step)
-            edges = (_float(declared.low), _float(declared.high))
+            low, high = (int(bound / declared.step) for bound in declared.bounds)
+            edges = (_float(declared.bounds[0]), _float(declared.bounds[1]))
             steps = f"round({_divided(value, declared.step)})"
             return Reading(_double(column), _cut(value, edges, (low, high), steps), (low, high))
         case Category():
@@ -180,8 +181,8 @@ def read(declared: Column, column: PhysicalColumn, table: str, value: str) -> Re
 
 
 def _integer(declared: Integer, column: PhysicalColumn, value: str) -> Reading:
-    bounds = (declared.low, declared.high)
-    edges = (float(declared.low), float(declared.high))
+    bounds = declared.bounds
+    edges = (float(bounds[0]), float(bounds[1]))
     nearest = f"round({value})"
     match column.kind:
         case Class.SMALL:

@@ -25,6 +25,11 @@ _KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
         {"low": 0, "high": 100, "step": 1, "bound": 1},
     ),
     "quantile": ("Quantile", "rate", {"q": "0.5", "low": 0, "high": 100, "step": 1}),
+    "quantiles": (
+        "Quantiles",
+        "rate",
+        {"targets": ("0.25", "0.5", "0.75"), "low": 0, "high": 20, "step": 1},
+    ),
     "randomized-response": ("RandomizedResponse", "epsilon", {}),
     "restricted-triangles": ("RestrictedTriangles", "scale", {"nodes": 8, "degree": 3}),
     "sample-aggregate": (
@@ -52,6 +57,7 @@ _ONE_AT_A_TIME = {
     "partition-selection",
     "permute-and-flip",
     "propose-test-release",
+    "quantiles",
     "restricted-triangles",
     "sample-aggregate",
     "smooth-median",
@@ -96,7 +102,7 @@ def mechanism(
 
     NAME is bounded-local, category-response, discrete-gaussian, discrete-laplace, exponential,
     grid-laplace, noisy-max, partition-selection, permute-and-flip, propose-test-release, quantile,
-    randomized-response, restricted-triangles, sample-aggregate, sampled, smooth-median,
+    quantiles, randomized-response, restricted-triangles, sample-aggregate, sampled, smooth-median,
     sparse-histogram, sparse-vector, stability-histogram, top-k, triangle-count or
     truncated-geometric.
     """

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sfumato.release.measure import Measure
 
 _DIGITS = 20  # of a number that no finite decimal can write
+_OTHER = "(other)"  # the key of all groups together that do not appear
 _OUTWARD = {"_low": ROUND_FLOOR, "_high": ROUND_CEILING}
 
 
@@ -44,7 +45,7 @@ def aligned(table: Iterable[Sequence[str]], *, left: int) -> str:
 
 def as_text(release: Release) -> str:
     """Write all rows of a release, aligned."""
-    columns = [[_shown(key) for key in values] for _, values in release.keys]
+    columns = [[_OTHER if k is None else _shown(k) for k in keys] for _, keys in release.keys]
     for measure in release.measures:
         columns += columns_of(measure)
     body = zip(*columns, strict=True)
@@ -54,11 +55,16 @@ def as_text(release: Release) -> str:
 def columns_of(measure: Measure) -> list[list[str]]:
     """Write the columns of a measure for people, all numbers with the same decimals."""
     columns = [[_shown(cell) for cell in cells] for _, cells, _ in measure.columns()]
-    places = max(len(cell.partition(".")[2]) for column in columns for cell in column)
-    if not places or measure.kind == "text" or any("e" in c for column in columns for c in column):
+    alike = columns if measure.margin is None else columns[:1]  # a margin counts something else
+    cells = [cell for column in alike for cell in column]
+    places = max((len(cell.partition(".")[2]) for cell in cells), default=0)
+    if not places or measure.kind == "text" or any("e" in cell for cell in cells):
         return columns
-    parted = ((cell.partition(".") for cell in column) for column in columns)
-    return [[f"{whole}.{rest:0<{places}}" for whole, _, rest in column] for column in parted]
+    parted = ((cell.partition(".") for cell in column) for column in alike)
+    return [
+        *([f"{whole}.{rest:0<{places}}" for whole, _, rest in column] for column in parted),
+        *columns[len(alike) :],
+    ]
 
 
 def as_csv(release: Release) -> str:

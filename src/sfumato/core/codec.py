@@ -20,6 +20,9 @@ from sfumato.core.errors import CodecError, SfumatoError
 T = TypeVar("T")
 _registry: dict[str, type] = {}
 
+# Metadata of a field that a class got when it was in use already: left out at its default.
+LATER = "later"
+
 
 def canonical(cls: type[T]) -> type[T]:
     """Register a frozen dataclass under its name, which from then on is part of the format.
@@ -111,8 +114,12 @@ def _pack(value: Any) -> Any:
         return {key: _pack(item) for key, item in value.items()}
     name = type(value).__name__
     if is_dataclass(value) and _registry.get(name) is type(value):
-        packed = {f.name: _pack(getattr(value, f.name)) for f in fields(value)}
-        return {"$": name, **packed}
+        packed = {f.name: getattr(value, f.name) for f in fields(value)}
+        for f in fields(value):
+            # What was written before there was such a field must still read, and hash, the same.
+            if f.metadata.get(LATER) and packed[f.name] == f.default:
+                del packed[f.name]
+        return {"$": name, **{field: _pack(held) for field, held in packed.items()}}
     raise CodecError(
         f"a value of type {name} has no canonical form. Use plain values, Fractions, or a frozen "
         f"dataclass that is registered with @canonical."

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from sfumato.core.codec import canonical
 from sfumato.core.errors import ColumnError, InputError, UnknownName
 from sfumato.core.number import Exactable, exact, is_integer, positive, show
 
 _LIMIT = 2**62  # steps between bounds; sums of them must stay countable in integers
+_NO_STEP = Fraction(0)
+_FARTHEST = 2**53 - 1  # steps from zero, where no bounds are declared: a double counts so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +38,20 @@ class Column:
 @canonical
 @dataclass(frozen=True, slots=True)
 class Integer(Column):
-    """Whole numbers from `low` to `high`, both included; values beyond count as the bound."""
+    """Whole numbers from `low` to `high`, both included; values beyond count as the bound.
 
-    low: int
-    high: int
+    Without bounds the column can be filtered by and counted, and summed once a range for it is
+    given or bought.
+    """
+
+    low: int | None = None
+    high: int | None = None
 
     def __post_init__(self) -> None:
         """Check the bounds."""
         Column.__post_init__(self)
+        if not _has_bounds(self.low, self.high):
+            return
         for name in ("low", "high"):
             bound = _declared(exact, getattr(self, name), name)
             if bound.denominator != 1:
@@ -52,7 +60,14 @@ class Integer(Column):
                     f"Round it outwards, or declare a Real with a step."
                 )
             object.__setattr__(self, name, int(bound))
-        _check_order(self.low, self.high, Fraction(1))
+        _check_order(*self.bounds, Fraction(1))
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """What values are clamped to: the declared bounds, or 2^53 - 1 on both sides of zero."""
+        if self.low is None or self.high is None:
+            return -_FARTHEST, _FARTHEST
+        return self.low, self.high
 
 
 @canonical
@@ -61,25 +76,44 @@ class Real(Column):
     """Numbers from `low` to `high` in steps of `step`; values are rounded to the nearest step.
 
     The step is public and chosen by the owner: a hundredth for money, a tenth for a temperature.
+    Without bounds the column can be filtered by and counted, and summed once a range for it is
+    given or bought.
     """
 
-    low: Fraction
-    high: Fraction
-    step: Fraction
+    low: Fraction | None = None
+    high: Fraction | None = None
+    step: Fraction = _NO_STEP
 
     if TYPE_CHECKING:  # what is taken; the fields are what is held
 
+        @overload
         def __init__(
             self, low: Exactable, high: Exactable, step: Exactable, *, nullable: bool = False
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self, low: None = None, high: None = None, *, step: Exactable, nullable: bool = False
+        ) -> None: ...
+
+        def __init__(
+            self, low: Any = None, high: Any = None, step: Any = None, *, nullable: bool = False
         ) -> None: ...
 
     def __post_init__(self) -> None:
         """Check bounds and step."""
         Column.__post_init__(self)
+        if self.step is _NO_STEP:
+            raise ColumnError(
+                "step is missing: a Real is counted in whole steps, and how fine they are is for "
+                "the owner to say. Pass step='0.01' for hundredths; whole numbers are an Integer."
+            )
+        object.__setattr__(self, "step", _declared(positive, self.step, "step"))
+        if not _has_bounds(self.low, self.high):
+            return
         for name in ("low", "high"):
             object.__setattr__(self, name, _declared(exact, getattr(self, name), name))
-        object.__setattr__(self, "step", _declared(positive, self.step, "step"))
-        _check_order(self.low, self.high, self.step)
+        _check_order(*self.bounds, self.step)
         for name in ("low", "high"):
             if (getattr(self, name) / self.step).denominator != 1:
                 raise ColumnError(
@@ -87,6 +121,13 @@ class Real(Column):
                     f"{show(self.step)}, so values could not be counted in whole steps. "
                     f"Move the bound onto the grid or choose a finer step."
                 )
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """What values are clamped to: the declared bounds, or 2^53 - 1 steps around zero."""
+        if self.low is None or self.high is None:
+            return -_FARTHEST * self.step, _FARTHEST * self.step
+        return self.low, self.high
 
 
 @canonical
@@ -283,6 +324,16 @@ def _declared(check: Callable[[Any, str], Fraction], value: Any, name: str) -> F
         return check(value, name)
     except InputError as problem:
         raise ColumnError(problem.message) from None
+
+
+def _has_bounds(low: Any, high: Any) -> bool:
+    """Say whether bounds are declared; both are, or none is."""
+    if (low is None) != (high is None):
+        raise ColumnError(
+            f"{'low' if low is None else 'high'} is missing: a range has two ends. Declare both, "
+            f"or none; clamp(x, low, high) in a question cuts one that nobody declared."
+        )
+    return low is not None
 
 
 def _moment(value: Any, kind: type[Any]) -> Any:

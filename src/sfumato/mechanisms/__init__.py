@@ -1,6 +1,7 @@
 """Mechanisms: exact values in, noisy value out, each with its theorem. One file each."""
 
 from sfumato.mechanisms.aggregate import SampleAggregate
+from sfumato.mechanisms.bag import Bag
 from sfumato.mechanisms.bounded import BoundedLocal
 from sfumato.mechanisms.category_response import CategoryResponse
 from sfumato.mechanisms.exponential import Exponential
@@ -13,6 +14,7 @@ from sfumato.mechanisms.noisy_max import NoisyMax
 from sfumato.mechanisms.partition import PartitionSelection
 from sfumato.mechanisms.propose import ProposeTestRelease
 from sfumato.mechanisms.quantile import Quantile
+from sfumato.mechanisms.quantiles import Quantiles
 from sfumato.mechanisms.response import RandomizedResponse
 from sfumato.mechanisms.restricted import RestrictedTriangles
 from sfumato.mechanisms.sampled import Sampled
@@ -31,6 +33,7 @@ AboveThreshold = SparseVector
 
 __all__ = [
     "AboveThreshold",
+    "Bag",
     "BoundedLocal",
     "CategoryResponse",
     "DiscreteGaussian",
@@ -45,6 +48,7 @@ __all__ = [
     "PermuteAndFlip",
     "ProposeTestRelease",
     "Quantile",
+    "Quantiles",
     "RandomizedResponse",
     "RestrictedTriangles",
     "SampleAggregate",

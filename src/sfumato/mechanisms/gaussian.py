@@ -25,7 +25,7 @@ from sfumato.mechanisms.mechanism import (
     whole,
 )
 from sfumato.noise import Gaussian, Rng, draw
-from sfumato.release.error import NOISE_ONLY
+from sfumato.release.error import NOISE_ONLY, Noise
 
 _FLOAT_SLACK = 1 + 1e-9  # the inverse of the normal distribution is good to 1e-15 or so
 
@@ -105,6 +105,11 @@ class DiscreteGaussian(Laboratory):
     def sample(self, exact: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
         """Add noise to each value; sums saturate at 64 bits."""
         return saturation.add(exact, draw(Gaussian(self.sigma), exact.size, rng))
+
+    @property
+    def law(self) -> Noise:
+        """The law of the noise."""
+        return Noise("gaussian", self.noise_scale)
 
     @property
     def noise_scale(self) -> Fraction:

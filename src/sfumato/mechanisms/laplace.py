@@ -26,7 +26,7 @@ from sfumato.mechanisms.mechanism import (
     whole,
 )
 from sfumato.noise import Laplace, Rng, draw
-from sfumato.release.error import NOISE_ONLY
+from sfumato.release.error import NOISE_ONLY, Noise
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -98,6 +98,11 @@ class DiscreteLaplace(Laboratory):
     def sample(self, exact: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
         """Add noise to each value; sums saturate at 64 bits."""
         return saturation.add(exact, draw(Laplace(self.scale), exact.size, rng))
+
+    @property
+    def law(self) -> Noise:
+        """The law of the noise."""
+        return Noise("laplace", self.noise_scale)
 
     @property
     def noise_scale(self) -> Fraction:

@@ -23,7 +23,7 @@ from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Unit
 from sfumato.noise.law import LARGEST, SMALLEST
 from sfumato.noise.rng import Rng, system
-from sfumato.release.error import Error
+from sfumato.release.error import Error, Noise
 from sfumato.release.key import check_cells
 from sfumato.release.release import Release
 
@@ -127,8 +127,10 @@ class Laboratory(ABC):
         error.halfwidth(open_unit(confidence, "confidence"))
         check_cells(name, keys, self.cells(exact))
         check_unit(unit, cost)
+        noise = self.law
+        drawn = self.grid(self.sample(exact, system()))
         return Release.of(
-            values=self.grid(self.sample(exact, system())),
+            values=drawn,
             error=error,
             cost=cost,
             mechanism=repr(self),
@@ -138,7 +140,14 @@ class Laboratory(ABC):
             confidence=confidence,
             unit=unit,
             price=price(cost),
+            noise=noise,
+            draw=None if noise is None else system().words(2).tobytes().hex(),
         )
+
+    @property
+    def law(self) -> Noise | None:
+        """The law of the noise, where that is all that is done to whole numbers."""
+        return None
 
     @property
     def noise_scale(self) -> Fraction | None:

@@ -57,6 +57,17 @@ def integers(rng: Rng, bound: int, size: int) -> NDArray[np.uint64]:
     return out
 
 
+def each(rng: Rng, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return one uniform integer in [0, bound) for every one of the bounds, all 1 or above."""
+    # The exponent of a float is at least the number of bits, rounding included; never 64 or more.
+    shift = np.minimum(WORD - np.frexp((bounds - 1).astype(np.float64))[1], WORD - 1)
+    shift = shift.astype(np.uint64)
+    out: NDArray[np.int64] = (rng.words(bounds.size) >> shift).astype(np.int64)
+    while (bad := np.flatnonzero(out >= bounds)).size:
+        out[bad] = (rng.words(bad.size) >> shift[bad]).astype(np.int64)
+    return out
+
+
 def check_bound(bound: int) -> None:
     """Refuse a range that holds no integer."""
     if bound < 1:

@@ -27,6 +27,7 @@ _NUMBERS = (Class.SMALL, Class.WIDE, Class.FLOAT, Class.DECIMAL)
 _NAMING = (Class.SMALL, Class.WIDE, Class.FLOAT, Class.DECIMAL, Class.TEXT, Class.BYTES)
 _WORDS = (*_NUMBERS, Class.TEXT, Class.BOOLEAN, Class.DATE)
 _LONGEST = 1000  # letters of a name that a ledger takes
+_UNKNOWN = "if nobody knows: a sum has to buy a range first"
 _HEAD = """\
 # A draft, made from names and types alone: no row was read.
 # A comment with a question mark right behind its # asks you something. Answer from what is known
@@ -242,10 +243,12 @@ def _column(column: PhysicalColumn, typed: bool) -> Iterator[str]:
         yield _asked(f'# {name} = {{ type = "{form}", low = ?, high = ? }}', "from when to when?")
     elif kind in (Class.SMALL, Class.WIDE):
         yield _asked(f'# {name} = {{ type = "integer", low = ?, high = ? }}', "which range?")
+        yield f'# {name} = {{ type = "integer" }}  # {_UNKNOWN}'
     else:
         step = _step(column)
         declared = f'{{ type = "real", low = ?, high = ?, step = "{step}" }}'
         yield _asked(f"# {name} = {declared}", "which range, and how fine?")
+        yield f'# {name} = {{ type = "real", step = "{step}" }}  # {_UNKNOWN}'
 
 
 def _step(column: PhysicalColumn) -> str:

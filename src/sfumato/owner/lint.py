@@ -11,13 +11,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sfumato.core.number import show
-from sfumato.core.schema import Category, Column, Real, Text, Timestamp
+from sfumato.core.schema import Category, Column, Integer, Real, Text, Timestamp
 from sfumato.core.unit import Neighbors
 from sfumato.owner.finding import LEVELS, Finding
 from sfumato.owner.hint import likeness
 from sfumato.owner.inspection import beside_row, of_data, of_ledger, shown
 from sfumato.owner.layout import dotted, open_questions
-from sfumato.release.format import grouped
+from sfumato.release.format import grouped, percent
+from sfumato.session.purchase import CAP_SHARE, WHICH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +102,8 @@ def _budget(contract: Contract) -> Iterator[Finding]:
             "budget.no-delta",
             "budget.delta",
             "there is no δ.",
-            "Gaussian noise, which is smaller where one unit is in many groups, is refused.",
+            "Gaussian noise, which is smaller where one unit is in many groups, is refused, and so "
+            "are groups that a question buys.",
             'Write delta = "1e-6" if that is far below one over the number of people.',
         )
 
@@ -159,7 +161,7 @@ def _unit(place: tuple[str, ...], table: TableDeclaration) -> Iterator[Finding]:
         for column in table.schema:
             yield from beside_row(place, column)
         return
-    most = table.unit.most_rows or 0
+    most = 0 if table.unit.max_rows == "auto" else table.unit.most_rows or 0
     if most > _MANY_ROWS:
         yield Finding(
             "warning",
@@ -169,6 +171,17 @@ def _unit(place: tuple[str, ...], table: TableDeclaration) -> Iterator[Finding]:
             "The noise has to hide all of them, and grows with the cap. Most people have far "
             "fewer, and of the others so many would count.",
             "Lower max_rows, or set max_groups and max_rows_per_group.",
+        )
+    bought = [cap for cap in WHICH if getattr(table.unit, cap) == "auto"]
+    if bought:
+        yield Finding(
+            "note",
+            "unit.bought-caps",
+            dotted(place),
+            f'{" and ".join(bought)} {"is" if len(bought) == 1 else "are"} "auto".',
+            f"Every question that needs a cap buys it with {percent(CAP_SHARE)} of its price, and "
+            f"says what it found. No question can ask for an accuracy, whose price depends on it.",
+            "Write a number if one is known without looking at the data.",
         )
 
 
@@ -199,10 +212,20 @@ def _column(place: tuple[str, ...], name: str, declared: Column) -> Iterator[Fin
             "note",
             "column.text",
             dotted(place),
-            "this is text, which can be grouped only by keys that the question gives.",
+            "this is text, which can be grouped only by keys that a question gives or buys.",
             "What values occur is not public."
             + (" Its name is that of something that names people." if names_people else ""),
             "List the values as a category if they are public; leave it out if nobody needs it.",
+        )
+    if isinstance(declared, Integer | Real) and declared.low is None:
+        yield Finding(
+            "note",
+            "column.no-bounds",
+            dotted(place),
+            "no bounds are declared.",
+            "It can be filtered by and counted. A sum or a mean has to buy a range first, with a "
+            "share of its price, or is refused.",
+            "Write low and high if a range is known without looking at the data.",
         )
     if (steps := _steps(declared)) > _MANY_STEPS:
         yield Finding(
@@ -230,8 +253,8 @@ def _open(text: str | None) -> Iterator[Finding]:
 
 def _steps(declared: Column) -> int:
     match declared:
-        case Real():
-            return int((declared.high - declared.low) / declared.step)
+        case Real() if declared.low is not None:
+            return int((declared.bounds[1] - declared.bounds[0]) / declared.step)
         case Timestamp():
             low, high = datetime.fromisoformat(declared.low), datetime.fromisoformat(declared.high)
             span = Fraction((high - low) // timedelta(microseconds=1), 10**6)

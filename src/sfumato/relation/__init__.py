@@ -1,6 +1,7 @@
 """The algebra of questions: relations, public groups, quantities, and how far a unit moves them."""
 
 from sfumato.relation.aggregate import Aggregate
+from sfumato.relation.bought import AnyKeys, Bought, BoughtKeys, bought, keys_of
 from sfumato.relation.bound import Reach, bounded, reach
 from sfumato.relation.expr import Call, Constant, Expr, Name
 from sfumato.relation.keys import Keys
@@ -14,14 +15,19 @@ from sfumato.relation.node import (
     Truncate,
     Union,
 )
+from sfumato.relation.occurrence import Occurrence
 from sfumato.relation.public import PublicTable
-from sfumato.relation.quantity import Known, Quantity, Rows, Squares, Total
+from sfumato.relation.quantity import Known, Quantity, Rows, Squares, Total, Units
 from sfumato.relation.query import Query, Shape
 from sfumato.relation.source import Source
 from sfumato.relation.summary import Summary
+from sfumato.relation.values import Values
 
 __all__ = [
     "Aggregate",
+    "AnyKeys",
+    "Bought",
+    "BoughtKeys",
     "Call",
     "Constant",
     "Distinct",
@@ -32,6 +38,7 @@ __all__ = [
     "Known",
     "Name",
     "Node",
+    "Occurrence",
     "PerUnit",
     "Project",
     "PublicTable",
@@ -46,6 +53,10 @@ __all__ = [
     "Total",
     "Truncate",
     "Union",
+    "Units",
+    "Values",
+    "bought",
     "bounded",
+    "keys_of",
     "reach",
 ]

@@ -8,13 +8,13 @@ from sfumato.core.codec import canonical
 from sfumato.core.errors import ExpressionError, NeighborsError, UnitError
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors, Unit
+from sfumato.relation.bought import AnyKeys, BoughtKeys
 from sfumato.relation.bound import reach
 from sfumato.relation.expr import typed
-from sfumato.relation.keys import Keys
 from sfumato.relation.kind import Number
 from sfumato.relation.lower import lowered
-from sfumato.relation.node import Node, scope, unit_of
-from sfumato.relation.quantity import Known, Quantity, Rows, Total
+from sfumato.relation.node import Node, need_unit, scope, unit_of
+from sfumato.relation.quantity import Known, Quantity, Rows, Total, Units
 from sfumato.relation.query import Shape
 
 
@@ -29,12 +29,13 @@ class Aggregate:
 
     Attributes:
         node: the relation; it bounds what one unit has in it.
-        keys: the cells.
+        keys: the cells; of those that are bought, what is said here holds for any that appear, and
+            for the rest together where that is one more cell.
         quantity: what is counted or summed.
     """
 
     node: Node
-    keys: Keys
+    keys: AnyKeys
     quantity: Quantity
 
     def __post_init__(self) -> None:
@@ -44,7 +45,9 @@ class Aggregate:
             columns.get(n) != k for n, k in zip(self.keys.columns, self.keys.kinds, strict=True)
         ):
             raise ExpressionError("the groups are of other columns than the relation has.")
-        if not isinstance(self.quantity, Rows):
+        if isinstance(self.quantity, Units):
+            need_unit(self.node, "counted")
+        elif not isinstance(self.quantity, Rows):
             found = typed(self.quantity.expr, columns)
             if not isinstance(self.quantity, Known) and not isinstance(found.kind, Number):
                 raise ExpressionError(
@@ -57,12 +60,12 @@ class Aggregate:
     @property
     def shape(self) -> Shape:
         """One integer for each cell."""
-        return Shape("cells", self.keys.columns, len(self.keys))
+        return Shape("cells", self.keys.columns, self.keys.cells)
 
     @property
     def extent(self) -> tuple[int, int]:
         """The least and the largest that one row can add to a cell."""
-        if isinstance(self.quantity, Rows | Known):
+        if isinstance(self.quantity, Rows | Units | Known):
             return 1, 1
         kind = typed(self.quantity.expr, scope(self.node)).kind
         if not isinstance(kind, Number):  # refused when made
@@ -85,17 +88,22 @@ class Aggregate:
             raise UnitError("this question was planned for another unit. Plan it again.")
         here = reach(self.node)
         rows, groups, each = here.by(self.keys.columns)
-        cells = max(len(self.keys), 1)
-        groups = min(groups, cells)
+        cells = self.keys.cells
+        if cells is not None:
+            groups = min(groups, cells)
         rows = min(rows, groups * each)
+        if isinstance(self.quantity, Units):  # it counts once in each of its groups
+            rows, each = groups, 1
+        if isinstance(self.keys, BoughtKeys) and self.keys.other:
+            each = rows  # all that it has may be in groups that do not appear
         low, high = self.extent
         most = max(abs(low), abs(high))
-        squares = _squares(rows, groups, each)
+        spread = squares(rows, groups, each)
         match unit.neighbors:
             case Neighbors.ADD_REMOVE:
                 # All rows of one unit appear or vanish.
                 return Sensitivity(
-                    l0=groups, l1=rows * most, l2_squared=squares * most**2, linf=each * most
+                    l0=groups, l1=rows * most, l2_squared=spread * most**2, linf=each * most
                 )
             case Neighbors.REPLACE:
                 if here.fixed and not self.keys.columns and isinstance(self.quantity, Rows):
@@ -106,9 +114,9 @@ class Aggregate:
                 # new rows meet.
                 span = max(high, 0) - min(low, 0)
                 return Sensitivity(
-                    l0=min(2 * groups, cells),
-                    l1=2 * rows * most if cells > 1 else each * span,
-                    l2_squared=2 * squares * span * most,
+                    l0=2 * groups if cells is None else min(2 * groups, cells),
+                    l1=each * span if cells == 1 else 2 * rows * most,
+                    l2_squared=2 * spread * span * most,
                     linf=each * span,
                     neighbors="replace",
                 )
@@ -119,7 +127,7 @@ class Aggregate:
         return lowered((self,), dialect)
 
 
-def _squares(rows: int, groups: int, each: int) -> int:
+def squares(rows: int, groups: int, each: int) -> int:
     """Return the largest sum of squares of at most `groups` counts, each and all bounded.
 
     It is convex, so full cells are worst: as many as there are rows for, then what is left.

@@ -5,12 +5,13 @@ The privacy of every answer rests on these few rules and on those of `aggregate`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from sfumato.core.errors import UnitError
+from sfumato.relation.bought import AnyKeys
 from sfumato.relation.expr import Expr, Name, names
-from sfumato.relation.keys import Keys
 from sfumato.relation.node import (
     Distinct,
     Filter,
@@ -139,25 +140,45 @@ def _truncated(node: Truncate, below: Reach) -> Reach:
     return Reach(rows, node.keys, groups, each)
 
 
-def caps(node: Node) -> tuple[int | None, int | None, int | None]:
+Caps: TypeAlias = tuple[int | None, int | None, int | None]  # rows, groups, rows per group
+
+
+def automatic(node: Node) -> tuple[str, ...]:
+    """Return the names of the caps that are to be bought."""
+    units = [source.unit for source in sources(node)]
+    names = ("max_rows", "max_groups")
+    return tuple(name for name in names if any(getattr(unit, name) == "auto" for unit in units))
+
+
+def caps(node: Node, bought: Mapping[str, int] | None = None) -> Caps:
     """Return what the owner lets count of one unit: rows, groups, rows per group.
 
     Of several tables, what they let count together.
 
+    Args:
+        node: the relation.
+        bought: the caps that were bought, by name; of all tables together.
+
     Raises:
-        UnitError: a cap is to be bought, which needs another step first.
+        UnitError: a cap is to be bought, and was not.
     """
+    bought = bought or {}
+    for name in automatic(node):
+        if name not in bought:
+            raise UnitError(
+                f"{name} is 'auto', bought with the question that needs it, and this step needs it "
+                f"before. Do the step later, or declare {name}= as a number."
+            )
     units = [source.unit for source in sources(node)]
-    if any("auto" in (unit.max_rows, unit.max_groups) for unit in units):
-        raise UnitError(
-            "this unit's caps are 'auto', to be bought, and this version cannot buy them. Declare "
-            "max_rows= as a number: how many rows of one unit may count."
-        )
     rows: list[Any] = [unit.max_rows for unit in units]
     if any(cap is not None for cap in rows):  # a unit without that cap has the other two
         rows = [unit.max_rows or unit.most_rows for unit in units]
     groups, each = [unit.max_groups for unit in units], [unit.max_rows_per_group for unit in units]
-    return _total(rows), _total(groups), _total(each)
+    return (
+        bought["max_rows"] if "auto" in rows else _total(rows),
+        bought["max_groups"] if "auto" in groups else _total(groups),
+        _total(each),
+    )
 
 
 def most_rows(node: Node) -> int:
@@ -174,7 +195,9 @@ def _least(*bounds: int | None) -> int | None:
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
-def bounded(node: Node, keys: Keys, values: tuple[Expr, ...]) -> Node:
+def bounded(
+    node: Node, keys: AnyKeys, values: tuple[Expr, ...], allowed: Caps | None = None
+) -> Node:
     """Return the relation that an aggregate reads: what it needs, in its groups, truncated.
 
     Rows outside the public groups go first, so that they use up no cap.
@@ -183,28 +206,35 @@ def bounded(node: Node, keys: Keys, values: tuple[Expr, ...]) -> Node:
         node: the relation.
         keys: the groups.
         values: what is aggregated.
+        allowed: what may count of one unit, where it was bought; else what the owner declared.
 
     Raises:
-        UnitError: the unit's caps are to be bought, which needs another step first.
+        UnitError: the unit's caps are to be bought, and were not.
     """
     condition = keys.condition()
     inside = node if condition is None else Filter(node, condition)
     used = {*keys.columns, *(name for expr in values for name in names(expr))}
     visible = scope(node)
     columns = tuple(name for name in visible if name in used) or tuple(visible)[:1]
-    return truncated(inside, keys.columns, columns)
+    return truncated(inside, keys.columns, columns, allowed)
 
 
-def truncated(node: Node, keys: tuple[str, ...], columns: tuple[str, ...] | None = None) -> Node:
+def truncated(
+    node: Node,
+    keys: tuple[str, ...],
+    columns: tuple[str, ...] | None = None,
+    allowed: Caps | None = None,
+) -> Node:
     """Leave out what the owner's caps do not let count, in groups by these columns.
 
     Args:
         node: the relation.
         keys: the columns that make a group.
         columns: what is needed of the relation; all of it, if not given.
+        allowed: what may count of one unit, where it was bought; else what the owner declared.
     """
     if not carries(node) or reach(node).rows == 1:
         return node  # nobody can tell units apart any more, or there is nothing to leave out
-    rows, groups, each = caps(node)
+    rows, groups, each = allowed or caps(node)
     needed = node if columns is None else narrowed(node, columns)
     return Truncate(needed, keys, each, groups, rows)

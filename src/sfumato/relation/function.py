@@ -8,7 +8,16 @@ person's own rows. A new function is one rule in a module named here and one fix
 from __future__ import annotations
 
 # Importing a module of rules puts them on the whitelist.
-from sfumato.relation import arithmetic, calendar, choice, condition
+from sfumato.relation import arithmetic, calendar, choice, condition, magnitude
 from sfumato.relation.expr import FUNCTIONS, Typed, typed
 
-__all__ = ["FUNCTIONS", "Typed", "arithmetic", "calendar", "choice", "condition", "typed"]
+__all__ = [
+    "FUNCTIONS",
+    "Typed",
+    "arithmetic",
+    "calendar",
+    "choice",
+    "condition",
+    "magnitude",
+    "typed",
+]

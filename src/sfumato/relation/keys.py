@@ -19,6 +19,7 @@ from sfumato.relation.expr import Call, Constant, Expr, Name, Scope, check_text,
 from sfumato.relation.kind import Code, Kind, Value, Words, code, domain, value
 
 MOST_CELLS = 10_000_000  # an answer is held in memory; its size is public
+_DENSE = 2**20  # keys that lie within so many numbers are looked up in a table
 
 
 @canonical
@@ -49,19 +50,11 @@ class Keys:
             UnknownName: no such column.
             KeysError: values that are unknown, twice, not listed, or too many.
         """
-        columns = tuple(columns)
-        if len(set(columns)) != len(columns):
-            raise KeysError("a column is named twice in group_by. Name each once.")
-        kinds = tuple(known(name, scope) for name in columns)
-        lists = _lists(columns, given)
-        codes = tuple(
-            _codes(name, kind, lists.get(name)) for name, kind in zip(columns, kinds, strict=True)
-        )
-        keys = cls(columns, kinds, codes)
+        keys = cls(*groups_of(scope, columns, _lists(tuple(columns), given)))
         groups = prod(keys.shape)  # not len(), which fails beyond 64 bits
         if groups > MOST_CELLS:
             raise KeysError(
-                f"grouping by {', '.join(columns)} makes {groups:,} groups, more than the "
+                f"grouping by {', '.join(keys.columns)} makes {groups:,} groups, more than the "
                 f"{MOST_CELLS:,} that one answer may have. Group by fewer columns, list the keys "
                 f"you need with keys=, or make bins with floor(column, width)."
             )
@@ -74,6 +67,11 @@ class Keys:
 
     def __len__(self) -> int:
         """Count the cells."""
+        return prod(self.shape)
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
         return prod(self.shape)
 
     def condition(self) -> Expr | None:
@@ -100,36 +98,49 @@ class Keys:
     def index(self, columns: Sequence[Any]) -> NDArray[np.int64]:
         """Return the cell of each row of codes; -1 for a row that is in none.
 
+        It holds 8 bytes a row for the answer, and up to 32 while a column is looked up.
+
         Args:
-            columns: for each key column an Arrow array of codes.
+            columns: for each key column an Arrow array of codes, in chunks or not.
         """
-        length = len(columns[0]) if columns else 1
-        total = np.zeros(length, np.int64)
-        inside = np.ones(length, np.bool_)
+        total = np.zeros(1, np.int64)
+        outside: NDArray[np.bool_] | None = None
         for i, found in enumerate(columns):
             position = self._position(i, found)
-            inside &= position >= 0
-            total = total * self.shape[i] + position
-        return np.where(inside, total, -1)
+            if position.size and position.min() < 0:
+                away = position < 0
+                outside = away if outside is None else outside | away
+            if i:
+                total *= self.shape[i]
+                total += position
+            else:
+                total = position
+        if outside is not None:
+            total[outside] = -1
+        return total
 
     def _position(self, i: int, found: Any) -> NDArray[np.int64]:
         listed = self._listed(i)
         if isinstance(self.kinds[i], Words):
-            place = {held: at for at, held in enumerate(listed)}
-            return np.array([place.get(text, -1) for text in found.to_pylist()], np.int64)
-        # Arrow's own way to numpy would load pandas, if there is one.
-        present = np.ones(len(found), np.bool_)
-        if found.null_count:
-            present = np.array([text is not None for text in found.to_pylist()])
-            found = found.fill_null(0)
-        held = np.from_dlpack(found)
+            import pyarrow as pa
+            import pyarrow.compute as pc
+
+            place = pc.index_in(found, value_set=pa.array(listed, found.type))
+            return integers(place.fill_null(-1))
+        present = integers(found.is_valid().cast("int8")) > 0 if found.null_count else None
+        held = integers(found if present is None else found.fill_null(0))
         if isinstance(listed, range):
-            position = held - listed.start
-            return np.where(present & (position >= 0) & (position < len(listed)), position, -1)
-        order = np.argsort(np.array(listed, np.int64), kind="stable")
-        ranked = np.array(listed, np.int64)[order]
-        at = np.minimum(np.searchsorted(ranked, held), len(ranked) - 1)
-        return np.where(present & (ranked[at] == held), order[at], -1)
+            position, size = held, len(listed)
+            if listed.start:
+                position -= listed.start
+            away = position.view(np.uint64) >= size  # below 0 is far above, read without a sign
+            if away.any():
+                position[away] = -1
+        else:
+            position = _places(held, np.array(listed, np.int64))
+        if present is not None:
+            position[~present] = -1
+        return position
 
     def _listed(self, i: int) -> Sequence[Code]:
         codes = self.codes[i]
@@ -139,6 +150,55 @@ class Keys:
         if every is None:  # refused when made
             raise KeysError("text has no list of values.")
         return every
+
+
+def integers(column: Any) -> NDArray[np.int64]:
+    """Return an Arrow column of whole numbers, in chunks or not, as an array of its own.
+
+    Widened and put together in one go. Arrow's own way would load pandas, if there is one; this one
+    refuses a NULL.
+    """
+    chunks = getattr(column, "chunks", [column])
+    parts = [np.from_dlpack(chunk) for chunk in chunks if len(chunk)]
+    return np.concatenate(parts, dtype=np.int64) if parts else np.zeros(0, np.int64)
+
+
+def _places(held: NDArray[np.int64], listed: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each number is in a list; -1 where it is not."""
+    low, high = int(listed.min()), int(listed.max())
+    if high - low < _DENSE:
+        size = high - low + 1
+        place = np.full(size + 1, -1, np.int64)  # the last is of all that lies beyond
+        place[listed - low] = np.arange(listed.size)
+        held = held - low
+        held[held.view(np.uint64) >= size] = size
+        return np.asarray(place[held])
+    order = np.argsort(listed, kind="stable")
+    ranked = listed[order]
+    at = np.minimum(np.searchsorted(ranked, held), ranked.size - 1)
+    return np.where(ranked[at] == held, order[at], -1)
+
+
+def groups_of(
+    scope: Scope, columns: Sequence[str], lists: Mapping[str, Any], *, open_ended: bool = False
+) -> tuple[tuple[str, ...], tuple[Kind, ...], tuple[tuple[Code, ...] | None, ...]]:
+    """Return columns, kinds and codes of groups.
+
+    Args:
+        scope: the columns in scope.
+        columns: the columns to group by.
+        lists: for some of the columns, the values that count.
+        open_ended: whether a column without a list may have values that nobody knows.
+    """
+    columns = tuple(columns)
+    if len(set(columns)) != len(columns):
+        raise KeysError("a column is named twice in group_by. Name each once.")
+    kinds = tuple(known(name, scope) for name in columns)
+    codes = tuple(
+        None if open_ended and name not in lists else _codes(name, kind, lists.get(name))
+        for name, kind in zip(columns, kinds, strict=True)
+    )
+    return columns, kinds, codes
 
 
 def _size(listed: Sequence[Code]) -> int:
@@ -170,7 +230,8 @@ def _codes(name: str, kind: Kind, given: Any) -> tuple[Code, ...] | None:
         if every is None:
             raise KeysError(
                 f"nobody listed the values of the text column {name!r}, and reading them off the "
-                f"data would give people away. Pass keys=[...] with the values to count."
+                f"data would give people away. Pass keys=[...] with the values to count, or "
+                f"keys=sf.bought() to show those that enough units have."
             )
         return None
     values = None

@@ -102,11 +102,10 @@ def kind_of(column: schema.Column) -> Kind:
     """Return how a declared column is held in a plan."""
     match column:
         case schema.Integer():
-            return Number(column.low, column.high)
+            return Number(*column.bounds)
         case schema.Real():
-            return Number(
-                int(column.low / column.step), int(column.high / column.step), column.step
-            )
+            low, high = (int(bound / column.step) for bound in column.bounds)
+            return Number(low, high, column.step)
         case schema.Category():
             return Label(column.values)
         case schema.Boolean():

@@ -1,4 +1,4 @@
-"""What can be asked of each cell: numbers of rows, sums, and sums of squares."""
+"""What can be asked of each cell: numbers of rows or units, sums, and sums of squares."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ from sfumato.relation.expr import Expr
 @dataclass(frozen=True, slots=True)
 class Rows:
     """How many rows."""
+
+
+@canonical
+@dataclass(frozen=True, slots=True)
+class Units:
+    """How many units: whoever has rows here, however many, counts once."""
 
 
 @canonical
@@ -41,4 +47,4 @@ class Squares:
     center: int = 0
 
 
-Quantity: TypeAlias = Rows | Known | Total | Squares
+Quantity: TypeAlias = Rows | Units | Known | Total | Squares

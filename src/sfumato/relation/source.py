@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from sfumato.core.codec import canonical
+from sfumato.core.codec import LATER, canonical
 from sfumato.core.errors import ColumnError, RangeError, UnitError
 from sfumato.core.schema import Schema
 from sfumato.core.unit import Unit
@@ -31,12 +31,15 @@ class Source:
         unit: who is protected, and how much of one unit may count.
         rows: the public number of rows, where the neighbor relation makes it public: needed to
             answer a count that no unit can change.
+        sampled: whether the rows are a random sample of a population, each drawn independently of
+            the others; then intervals about that population can be had.
     """
 
     name: str
     schema: Schema
     unit: Unit
     rows: int | None = None
+    sampled: bool = field(default=False, metadata={LATER: True})
 
     def __post_init__(self) -> None:
         """Check that the facts belong together."""
@@ -64,6 +67,11 @@ class Source:
                     f"unit or a plan uses the name, perhaps in other case. Rename it."
                 )
             taken.add(folded(name))
+        if not isinstance(self.sampled, bool):
+            raise ColumnError(
+                f"sampled= of table {self.name!r} says whether its rows are a random sample: pass "
+                f"True or False."
+            )
         if self.rows is not None and (
             not isinstance(self.rows, int) or isinstance(self.rows, bool) or self.rows < 0
         ):

@@ -228,8 +228,9 @@ def _record(release: Release, record: Record | None) -> Facts:
                 f"left: {record.remaining.said}.",
             ),
         ]
-    if release.durable and release.receipt is not None:
-        command = f"sfumato ledger verify CONTRACT --head {printable(release.receipt)}"
+    paid = dict.fromkeys(each.receipt for each in release.origins) or {release.receipt: None}
+    for receipt in paid if release.durable else ():
+        command = f"sfumato ledger verify CONTRACT --head {printable(receipt)}"
         facts.append(("To verify", f"{command} (replays it and finds the entry)"))
     facts += [
         ("Software", f"sfumato {printable(release.version)}"),

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal, Protocol, get_args, runtime_checkable
 
+from sfumato.core.codec import canonical
 from sfumato.core.errors import InputError
 from sfumato.core.number import positive
 
 NOISE_ONLY: Final = "noise only"
 RANK: Final = "rank, noise only"
+TOGETHER: Final = "all at once"  # in `covers` of intervals that hold together
 
 # Quantities other than the value itself that an error may be measured in; the word comes first in
 # `covers`, as in "rank, noise only".
@@ -42,6 +44,7 @@ class Error(Protocol):
 Family = Literal["laplace", "gaussian"]
 
 
+@canonical
 @dataclass(frozen=True, slots=True)
 class Noise:
     """Integer noise, as much of it as computing with a noisy answer needs: family and scale.

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import MissingExtra
+from sfumato.release.error import TOGETHER
 from sfumato.release.format import approximate, percent, plain, printable
 from sfumato.release.measure import fits, view
 
@@ -55,7 +56,7 @@ def to_parquet(release: Release, path: str | Path) -> None:
 
 
 def to_text(release: Release) -> str:
-    """Write the table for a console: at most 20 rows, what the intervals cover, and the notes."""
+    """Write the table for a console: 20 rows at most, what intervals cover, notes, the price."""
     if not release.keys:
         lines = [f"{printable(name)} = {release[name]!r}" for name in release]
     else:
@@ -64,14 +65,17 @@ def to_text(release: Release) -> str:
     if more > 0:
         lines.append(f"… and {more} more row{'s' if more > 1 else ''}")
     lines += [footer(release), *(f"note: {printable(note)}" for note in release.notes)]
+    if release.price is not None and release.price.said:
+        lines.append(f"price: {release.price.said}")
     return "\n".join(lines)
 
 
 def footer(release: Release) -> str:
     """Say what the intervals cover and whether anything was charged."""
     covers = "; ".join(dict.fromkeys(m.covers for m in release.measures if m.has_interval))
+    each = "" if TOGETHER in covers else " each"
     sure = (
-        f"intervals at {percent(release.confidence)} each ({covers})" if covers else "no interval"
+        f"intervals at {percent(release.confidence)}{each} ({covers})" if covers else "no interval"
     )
     if release.receipt is None:
         charged = "nothing was charged: no ledger"

@@ -37,7 +37,7 @@ def key_columns(
         if rationals:  # one form for a column: integers if all are whole, else rationals
             form = int if all(v.denominator == 1 for v in rationals) else Fraction
             plain = tuple(form(v) if _is_number(v) else v for v in plain)
-        if len({_kind(v) for v in plain} - {"none"}) > 1:
+        if len({kind_of(v) for v in plain} - {"none"}) > 1:
             raise InputError(
                 f"the keys of {name!r} are of several kinds. Keep one kind in a column: text, "
                 f"whole numbers, rationals or true and false."
@@ -88,7 +88,8 @@ def _is_number(value: KeyValue) -> TypeGuard[int | Fraction]:
     return isinstance(value, int | Fraction) and not isinstance(value, bool)
 
 
-def _kind(value: KeyValue) -> str:
+def kind_of(value: KeyValue) -> str:
+    """Name the kind of a key."""
     for kind, name in ((bool, "flag"), (int, "integer"), (Fraction, "rational"), (str, "text")):
         if isinstance(value, kind):
             return name

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil
+from operator import le
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from sfumato.core.codec import canonical
+from sfumato.core.codec import LATER, canonical
 from sfumato.core.errors import DataError, InputError
 from sfumato.core.number import Exactable, exact, nonnegative
 from sfumato.release.error import NOISE_ONLY, quantity
+from sfumato.release.form import Form
 from sfumato.release.format import approximate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from sfumato.release.error import Error
 
@@ -46,6 +48,8 @@ class Measure:
         mechanism: the mechanism and its parameters, as its `repr` shows them.
         kind: what the values are by nature: ``"integer"``, ``"rational"`` (even if all of them
             happen to be whole) or ``"text"``. None finds it from the types.
+        form: which draws it is made of, so that one can compute with it; None where that is not
+            known, or is no weighted sum and no quotient of two.
     """
 
     name: str
@@ -57,6 +61,7 @@ class Measure:
     scale: Fraction | None = None
     mechanism: str = ""
     kind: Kind | None = None
+    form: Form | None = field(default=None, metadata={LATER: True})
 
     def __post_init__(self) -> None:
         """Check the parts and bring every number into its one form."""
@@ -74,6 +79,8 @@ class Measure:
         for text in (self.covers, self.mechanism):
             if not isinstance(text, str) or not is_unicode(text):
                 raise InputError("covers and mechanism of a measure are text.")
+        if self.form is not None and (not isinstance(self.form, Form) or self.kind == "text"):
+            raise InputError("form= says of which draws a measure of numbers is made: a Form.")
         self._check_interval()
 
     @classmethod
@@ -86,6 +93,7 @@ class Measure:
         confidence: Fraction,
         mechanism: str,
         scale: Exactable | None = None,
+        form: Form | None = None,
     ) -> Measure:
         """Attach to each value the interval that `error` gives at `confidence`.
 
@@ -98,6 +106,7 @@ class Measure:
             confidence: the probability with which each interval holds.
             mechanism: the mechanism's `repr`.
             scale: the noise scale, where it does not depend on the data.
+            form: which draws it is made of.
         """
         covers = _NOTHING if error is None else error.covers
         held, kind = _exact_cells(cells(values), choice=quantity(covers) == "score")
@@ -123,6 +132,7 @@ class Measure:
             None if scale is None else exact(scale, "scale"),
             mechanism,
             kind,
+            form,
         )
 
     def __len__(self) -> int:
@@ -172,8 +182,9 @@ class Measure:
             return
         if self.kind == "text":
             raise InputError("a text has no interval. Pass neither low= nor high=.")
+        most: Callable[[Any, Any], bool] = le if self.kind == "integer" else _at_most
         if not len(self.low) == len(self.values) == len(self.high) or not (
-            all(map(_at_most, self.low, self.values)) and all(map(_at_most, self.values, self.high))
+            all(map(most, self.low, self.values)) and all(map(most, self.values, self.high))
         ):
             raise InputError(
                 f"the intervals of {self.name!r} do not hold its values: each value needs a low "
@@ -207,8 +218,11 @@ def view(values: Iterable[Any], kind: Kind) -> np.ndarray[Any, Any]:
     values = tuple(values)
     if kind == "text":
         return np.array(values, dtype=np.str_)
-    if kind == "integer" and all(map(fits, values)):
-        return np.array(values, dtype=np.int64)
+    if kind == "integer":
+        try:
+            return np.array(values, dtype=np.int64)
+        except OverflowError:  # one does not fit
+            pass
     return np.array([approximate(number) for number in values], dtype=np.float64)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sfumato.core.codec import canonical
-from sfumato.core.number import failure_probability, nonnegative
+from sfumato.core.number import failure_probability, nonnegative, show_above
 
 
 @canonical
@@ -30,3 +30,16 @@ class Price:
             if (given := getattr(self, name)) is not None:
                 object.__setattr__(self, name, nonnegative(given, name))
         object.__setattr__(self, "delta", failure_probability(self.delta))
+
+    @property
+    def said(self) -> str:
+        """The figures that are known, as people read them, rounded up.
+
+        Example:
+            >>> Price("0.5", 0, "1/8").said
+            'ε = 0.5, ρ = 0.125'
+        """
+        figures = {"ε": self.epsilon, "δ": self.delta or None, "ρ": self.rho}
+        if self.epsilon is None:
+            del figures["δ"]
+        return ", ".join(f"{s} = {show_above(n)}" for s, n in figures.items() if n is not None)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.codec import canonical, decode, digest, encode
+from sfumato.core.codec import LATER, canonical, decode, digest, encode
 from sfumato.core.errors import CodecError, InputError, LossError, NeighborsError, UnknownName
 from sfumato.core.loss import Loss
 from sfumato.core.number import Exactable, open_unit
 from sfumato.core.unit import Neighbors, Unit
 from sfumato.release import frame
+from sfumato.release.algebra import Algebra
 from sfumato.release.estimate import Estimate
+from sfumato.release.form import Form
 from sfumato.release.key import KeyColumn, index_columns, key_columns
 from sfumato.release.measure import Measure, cells, check_name, is_unicode, view
+from sfumato.release.noisy import Noisy
+from sfumato.release.origin import Origin
 from sfumato.release.price import Price
 from sfumato.release.version import version
+from sfumato.release.whence import Whence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,13 +33,13 @@ if TYPE_CHECKING:
     import pyarrow
 
     from sfumato.release.card import Card
-    from sfumato.release.error import Error
+    from sfumato.release.error import Error, Noise
     from sfumato.release.record import Record
 
 
 @canonical
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Release:
+class Release(Algebra):
     """A noisy answer with its intervals, its price and its origin. Nothing in it is exact data.
 
     Equal releases have equal bytes: `to_json` is canonical, and `from_json` reads it
@@ -51,6 +56,9 @@ class Release:
         receipt: the ledger entry that paid for it; None in the laboratory.
         durable: whether the charge was written to a ledger that survives the process.
         version: the version of sfumato that made it.
+        noisy: the draws that the measures are made of, each once.
+        sampled: whether its owner declares the rows a random sample of a population.
+        origins: the paid answers that it was computed from; empty if it is one itself.
     """
 
     keys: tuple[KeyColumn, ...]
@@ -63,6 +71,9 @@ class Release:
     receipt: str | None = None
     durable: bool = False
     version: str = ""
+    noisy: tuple[Noisy, ...] = field(default=(), metadata={LATER: True})
+    sampled: bool = field(default=False, metadata={LATER: True})
+    origins: tuple[Origin, ...] = field(default=(), metadata={LATER: True})
 
     def __post_init__(self) -> None:
         """Check that the parts belong together."""
@@ -88,6 +99,7 @@ class Release:
                 "a release is durable only with the receipt of a ledger. Pass receipt=."
             )
         self._check_shape()
+        self._check_parts()
 
     def _check_shape(self) -> None:
         lengths = {len(values) for _, values in self.keys} | {len(m) for m in self.measures}
@@ -105,6 +117,21 @@ class Release:
                 f"otherwise: a measure n also takes the names n_low and n_high."
             )
 
+    def _check_parts(self) -> None:
+        for name, kind in (("noisy", Noisy), ("origins", Origin)):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+            held = [each.id for each in getattr(self, name) if isinstance(each, kind)]
+            if len(held) != len(getattr(self, name)) or len(set(held)) < len(held):
+                raise InputError(f"{name}= of a release is a tuple of {kind.__name__}, each once.")
+        if not isinstance(self.sampled, bool):
+            raise InputError("sampled= says whether rows are a random sample: True or False.")
+        used = {part for m in self.measures if m.form is not None for part in m.form.parts}
+        if used - {draw.id for draw in self.noisy}:
+            raise InputError(
+                "a measure of this release is made of a draw that the release does not hold. Pass "
+                "all of them as noisy=."
+            )
+
     @classmethod
     def of(  # noqa: PLR0913 (every part of a release is named by its keyword)
         cls,
@@ -120,6 +147,8 @@ class Release:
         notes: Iterable[str] = (),
         unit: Unit | None = None,
         price: Price | None = None,
+        noise: Noise | None = None,
+        draw: str | None = None,
     ) -> Release:
         """Build the release of one measure; mechanisms call it in the laboratory.
 
@@ -135,12 +164,24 @@ class Release:
             notes: static sentences about the answer.
             unit: the protected unit, where one is declared.
             price: the cost in numbers, from `sfumato.accounting.price`.
+            noise: family and scale of the noise, if that is all that was done to whole numbers;
+                then one can compute with the answer.
+            draw: an id that no other draw has, if `noise` is given. Values will not do: two draws
+                may have the same.
         """
         sure = open_unit(confidence, "confidence")
         check_name(name, "a measure")
-        measure = Measure.of(name, values, error, confidence=sure, mechanism=mechanism, scale=scale)
         named = index_columns(cells(values).shape) if keys is None else key_columns(keys)
-        return cls(named, (measure,), sure, cost, price, unit, tuple(notes))
+        if (noise is None) != (draw is None):
+            raise InputError("noise= and draw= go together: a draw is known by an id of its own.")
+        form = None if draw is None else Form.linear({draw: 1})
+        measure = Measure.of(
+            name, values, error, confidence=sure, mechanism=mechanism, scale=scale, form=form
+        )
+        noisy: tuple[Noisy, ...] = ()
+        if noise is not None and draw is not None:
+            noisy = (Noisy(draw, noise, measure.values),)
+        return cls(named, (measure,), sure, cost, price, unit, tuple(notes), noisy=noisy)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -179,7 +220,8 @@ class Release:
             if end is not None:
                 ends[i] = view(end, m.kind or "rational") if self.keys else end[0]
         value, low, high = ends
-        return Estimate(value, low, high, self.confidence, m.covers, m.margin)
+        whence = Whence.of(self, name)
+        return Estimate(value, low, high, self.confidence, m.covers, m.margin, whence)
 
     def __len__(self) -> int:
         """Count the rows."""

@@ -2,7 +2,17 @@
 
 from sfumato.session.contract import Contract
 from sfumato.session.curator import Continual, Curator, Stream
-from sfumato.session.output import Output, count, mean, std, sum, variance
+from sfumato.session.output import (
+    Output,
+    count,
+    count_distinct,
+    mean,
+    median,
+    quantile,
+    std,
+    sum,
+    variance,
+)
 from sfumato.session.plan import Plan
 from sfumato.session.question import Question
 from sfumato.session.session import Session, connect
@@ -21,7 +31,10 @@ __all__ = [
     "Table",
     "connect",
     "count",
+    "count_distinct",
     "mean",
+    "median",
+    "quantile",
     "std",
     "sum",
     "variance",

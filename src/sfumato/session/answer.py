@@ -6,17 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from sfumato.core.errors import InternalError
-from sfumato.mechanisms import DiscreteGaussian
+from sfumato.mechanisms import StabilityHistogram
 from sfumato.relation import Quantity
+from sfumato.relation.kind import Number, value
 from sfumato.release.combination import Combination
 from sfumato.release.error import Error, Noise
-from sfumato.release.measure import Measure
+from sfumato.release.form import Form
+from sfumato.release.measure import Kind, Measure
 from sfumato.release.multiple import Multiple, scaled
 from sfumato.release.ratio import Ratio
 from sfumato.release.spread import Spread
 from sfumato.session.part import Part
-from sfumato.session.planner import SPREADS, Wanted, squares_of, total_of
+from sfumato.session.wanted import SPREADS, Wanted
+
+COUNTS = ("count", "count_distinct")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,45 +42,55 @@ class Recipe:
     @property
     def step(self) -> Fraction:
         """The unit in which sums are counted."""
-        return Fraction(1) if self.wanted.kind is None else self.wanted.kind.step
+        return self.wanted.kind.step if isinstance(self.wanted.kind, Number) else Fraction(1)
 
     @property
     def total(self) -> Part:
         """The sum that it is made of."""
-        return self.parts[total_of(self.wanted, counted=self.wanted.count in self.parts)]
+        return self.parts[self._total]
+
+    @property
+    def _total(self) -> Quantity:
+        """The sum: from the middle of its range, if it was measured so."""
+        return self.wanted.total(counted=self._is_centered)
 
     @property
     def squares(self) -> Part | None:
         """The sum of squares that it is made of, if it is a variance or its root."""
-        if self.wanted.output.function not in SPREADS:
+        if self.wanted.function not in SPREADS:
             return None
-        return self.parts[squares_of(self.wanted)]
+        return self.parts[self.wanted.squares]
+
+    @property
+    def _is_centered(self) -> bool:
+        """Whether its sum was measured from the middle of its range, beside a count."""
+        return self.wanted.count in self.parts and self.wanted.total(counted=True) in self.parts
 
     @property
     def is_public(self) -> bool:
         """Whether it is a declared number."""
-        return self.wanted.output.function == "count" and self.wanted.count in self.public
+        return self.wanted.function in COUNTS and self.wanted.count in self.public
 
     @property
     def error(self) -> Error | Ratio | Spread | None:
         """How far it may err; a `Ratio` or a `Spread` where that depends on the group's size."""
         if self.is_public:
             return None
-        if self.wanted.output.function == "count":
+        if self.wanted.function in COUNTS:
             return self.parts[self.wanted.count].error
         counted = self.parts.get(self.wanted.count)
         noise = noise_of(self.total)
         center = self.step * self.wanted.center
-        if self.wanted.output.function == "sum":
-            if counted is None:
+        if self.wanted.function == "sum":
+            if counted is None or not self._is_centered:
                 return Multiple(self.total.error, self.step)
             return Combination(noise, noise_of(counted), a=self.step, b=center)
-        if counted is None or self.wanted.kind is None:
+        if counted is None or not isinstance(self.wanted.kind, Number):
             raise InternalError("a mean is made of a sum and a count.")
         low, high = self.wanted.kind.bounds
         if self.squares is not None:
             noises = noise_of(self.squares), noise, noise_of(counted)
-            root = self.wanted.output.function == "std"
+            root = self.wanted.function == "std"
             return Spread(*noises, center, self.step, low, high, root)
         return Ratio(noise, noise_of(counted), center, self.step, low, high)
 
@@ -89,9 +105,9 @@ class Recipe:
     def used(self) -> list[Part]:
         """The parts that it is made of."""
         found = []
-        if self.wanted.output.function != "sum" or self.wanted.count in self.parts:
+        if self.wanted.function != "sum" or self._is_centered:
             found = [self.parts[self.wanted.count]] if self.wanted.count in self.parts else []
-        if self.wanted.output.function == "count":
+        if self.wanted.function in COUNTS:
             return found
         return [*found, self.total, *([] if self.squares is None else [self.squares])]
 
@@ -102,20 +118,20 @@ class Recipe:
             declared = (self.public[self.wanted.count],)
             return Measure(name, declared, declared, declared, mechanism="declared", covers="exact")
         error = self.error
-        if self.wanted.output.function == "count" and counts is not None:
+        if self.wanted.function in COUNTS and counts is not None:
             part = self.parts[self.wanted.count]
             return self._plain(part, counts, confidence)
-        sums = noisy[self.total.query.quantity]
+        sums = noisy[self._total]
         if isinstance(error, Ratio):
             return error.measure(
                 name, sums, counts, confidence=confidence, mechanism=self.mechanism
             )
         if isinstance(error, Spread):
-            squares = noisy[squares_of(self.wanted)]
+            squares = noisy[self.wanted.squares]
             return error.measure(
                 name, squares, sums, counts, confidence=confidence, mechanism=self.mechanism
             )
-        if counts is None:
+        if counts is None or not self._is_centered:
             return scaled(self._plain(self.total, sums, confidence), self.step)
         if not isinstance(error, Combination):
             raise InternalError("a sum about a center is combined with its count.")
@@ -124,9 +140,30 @@ class Recipe:
             values = values.astype(int).astype(object)
         return Measure.of(name, values, error, confidence=confidence, mechanism=self.mechanism)
 
-    def _plain(self, part: Part, values: Sequence[int], confidence: Fraction) -> Measure:
-        import numpy as np
+    def form(self, draws: Mapping[Part, str]) -> Form | None:
+        """Say what it is made of, for computing with it; None where that is not possible.
 
+        Args:
+            draws: the ids of the parts.
+        """
+        if self.is_public:
+            return Form.exact(self.public[self.wanted.count])
+        if self.wanted.function in COUNTS:
+            return Form.linear({draws[self.parts[self.wanted.count]]: 1})
+        if self.squares is not None:
+            return None
+        center, total = self.step * self.wanted.center, draws[self.total]
+        if self.wanted.function == "sum":
+            if not self._is_centered:
+                return Form.linear({total: self.step})
+            return Form.linear({total: self.step, draws[self.parts[self.wanted.count]]: center})
+        if not isinstance(self.wanted.kind, Number):
+            raise InternalError("a mean is one of numbers.")
+        low, high = self.wanted.kind.bounds
+        counts = draws[self.parts[self.wanted.count]]
+        return Form.mean(total, counts, center=center, step=self.step, low=low, high=high)
+
+    def _plain(self, part: Part, values: Sequence[int], confidence: Fraction) -> Measure:
         return Measure.of(
             self.wanted.name,
             np.array(values, np.int64),
@@ -139,6 +176,116 @@ class Recipe:
 
 def noise_of(part: Part) -> Noise:
     """Return the noise of a part."""
-    scale = part.mechanism.noise_scale
-    gaussian = isinstance(part.mechanism, DiscreteGaussian)
-    return Noise("gaussian", scale) if gaussian else Noise("laplace", scale)
+    if isinstance(part.mechanism, StabilityHistogram):
+        return Noise(part.mechanism.noise, part.mechanism.scale)
+    noise: Noise = part.mechanism.law
+    return noise
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """How an output is made of one part of its own: different values, sums clamped by unit.
+
+    Attributes:
+        wanted: the output.
+        part: what was measured for it.
+    """
+
+    wanted: Wanted
+    part: Part
+
+    @property
+    def _step(self) -> Fraction:
+        kind = self.wanted.kind
+        return kind.step if isinstance(kind, Number) else Fraction(1)
+
+    @property
+    def error(self) -> Error:
+        """How far it may err."""
+        return Multiple(self.part.error, self._step)
+
+    @property
+    def mechanism(self) -> str:
+        """The mechanism, as its `repr` shows it."""
+        return repr(self.part.mechanism)
+
+    @property
+    def used(self) -> list[Part]:
+        """The part that it is made of."""
+        return [self.part]
+
+    def measure(self, values: Sequence[int], confidence: Fraction) -> Measure:
+        """Make the output of the noisy numbers."""
+        steps = Measure.of(
+            self.wanted.name,
+            np.array(values, np.int64),
+            self.part.error,
+            confidence=confidence,
+            mechanism=self.mechanism,
+            scale=self.part.mechanism.noise_scale,
+        )
+        return scaled(steps, self._step)
+
+    def form(self, draws: Mapping[Part, str]) -> Form | None:
+        """Say what it is made of, for computing with it."""
+        return Form.linear({draws[self.part]: self._step})
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """How an output is made of values that were found in a bag.
+
+    Attributes:
+        wanted: the output.
+        sought: what it is made of: the part that found the value, and which of those found it is;
+            then those that found the ends of its interval, if it was bought.
+    """
+
+    wanted: Wanted
+    sought: tuple[tuple[Part, int], ...]
+
+    @property
+    def error(self) -> Error:
+        """How far its rank may be off."""
+        part, place = self.sought[0]
+        error: Error = part.mechanism.errors(part.sensitivity)[place]
+        return error
+
+    @property
+    def mechanism(self) -> str:
+        """The mechanism, as its `repr` shows it."""
+        return repr(self.sought[0][0].mechanism)
+
+    @property
+    def used(self) -> list[Part]:
+        """The parts that it is made of."""
+        return list(dict.fromkeys(part for part, _ in self.sought))
+
+    def form(self, draws: Mapping[Part, str]) -> Form | None:  # noqa: ARG002 - as the others
+        """A value that was found is made of nothing that one can compute with."""
+        return None
+
+    def measure(self, found: Sequence[Sequence[int]], confidence: Fraction) -> Measure:
+        """Make the output of the codes that were found: values, then the ends of intervals."""
+        kind = self.wanted.kind
+        if kind is None:
+            raise InternalError("a quantile is one of values that have an order.")
+        if len(found) == 1:
+            values = np.array([value(kind, code) for code in found[0]], np.object_)
+            return Measure.of(
+                self.wanted.name,
+                values,
+                self.error,
+                confidence=confidence,
+                mechanism=self.mechanism,
+            )
+        if not isinstance(kind, Number):
+            raise InternalError("an interval is bought of numbers.")
+        middle, low, high = found
+        ends = [  # widened where the search for the value went beyond one for an end
+            (min(a, m), m, max(b, m)) for m, a, b in zip(middle, low, high, strict=True)
+        ]
+        shown = [tuple(kind.step * code for code in column) for column in zip(*ends, strict=True)]
+        lows, values_, highs = shown or ((), (), ())
+        form: Kind = "integer" if kind.step.denominator == 1 else "rational"
+        return Measure(self.wanted.name, values_, lows, highs, mechanism=self.mechanism, kind=form)

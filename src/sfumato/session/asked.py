@@ -18,6 +18,7 @@ from sfumato.relation import (
     Squares,
     Total,
     Union,
+    Values,
 )
 from sfumato.relation.expr import Expr, Name, shown, typed
 from sfumato.relation.kind import Number
@@ -25,31 +26,33 @@ from sfumato.relation.node import scope, sources, walk
 from sfumato.session.proof import notes, title
 
 if TYPE_CHECKING:
-    from sfumato.session.planner import Wanted
+    from sfumato.session.part import Asked
+    from sfumato.session.wanted import Wanted
 
 _LONGEST = 300  # characters of a condition that are written out
 
 
-def question_in_words(wanted: Sequence[Wanted], query: Aggregate) -> list[str]:
+def question_in_words(wanted: Sequence[Wanted], query: Asked) -> list[str]:
     """Say what each output is, and of which rows."""
     return [*(f"{w.name} is {w.output!r}" for w in wanted), _rows(query)]
 
 
-def part_in_words(query: Aggregate) -> tuple[str, ...]:
+def part_in_words(query: Asked) -> tuple[str, ...]:
     """Say what the value of a measured part is, as the ledger stores it."""
     return f"value is {title(query)}{_counted(query)}", _rows(query), *notes([query])
 
 
-def _counted(query: Aggregate) -> str:
-    if not isinstance(query.quantity, Total | Squares):
+def _counted(query: Asked) -> str:
+    asked = query.quantity if isinstance(query, Aggregate) else query
+    if not isinstance(asked, Total | Squares | Values):
         return ""
-    kind = typed(query.quantity.expr, scope(query.node)).kind
+    kind = typed(asked.expr, scope(query.node)).kind
     step = kind.step if isinstance(kind, Number) else Fraction(1)
-    step = step**2 if isinstance(query.quantity, Squares) else step
+    step = step**2 if isinstance(asked, Squares) else step
     return "" if step == 1 else f", counted in steps of {show(step)}"
 
 
-def _rows(query: Aggregate) -> str:
+def _rows(query: Asked) -> str:
     """Say which rows were asked; the caps and the groups are told elsewhere."""
     tables = " and ".join(source.name for source in sources(query.node))
     steps = [step for node in walk(query.node) for step in _words(node, query.keys.columns)]

@@ -23,14 +23,21 @@ def described(column: Column) -> str:
     Example:
         >>> described(Real(0, 200, step="0.01"))
         'numbers from 0 to 200 in steps of 0.01'
+        >>> described(Integer())
+        'whole numbers without declared bounds'
         >>> described(Category(["A", "B"]))
         'one of: A, B'
     """
     match column:
+        case Integer(low=None):
+            return "whole numbers without declared bounds"
         case Integer():
-            return f"whole numbers from {column.low:,} to {column.high:,}"
+            least, largest = column.bounds
+            return f"whole numbers from {least:,} to {largest:,}"
+        case Real(low=None):
+            return f"numbers in steps of {show(column.step)} without declared bounds"
         case Real():
-            low, high, step = map(show, (column.low, column.high, column.step))
+            low, high, step = map(show, (*column.bounds, column.step))
             return f"numbers from {low} to {high} in steps of {step}"
         case Category():
             listed = ", ".join(str(value) for value in column.values[:_LISTED])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _CAPS = ("max_rows", "max_groups", "max_rows_per_group")
-_KEYS = ("source", "version", "unit", *_CAPS, "rows", "columns")
+_KEYS = ("source", "version", "unit", *_CAPS, "rows", "sampled", "columns")
 _SOURCE = '"trips.parquet"'
 
 # Of each type: its class, the keys it may have beside nullable, and how it is written. A key that
-# the example has is required.
+# the example has is required, but bounds of numbers: a number may have none.
 _TYPES: dict[str, tuple[type[Column], tuple[str, ...], str]] = {
     "integer": (Integer, ("low", "high"), "low = 0, high = 120"),
     "real": (Real, ("low", "high", "step"), 'low = 0, high = 200, step = "0.01"'),
@@ -58,6 +59,7 @@ class TableDeclaration:
         unit: who is protected, and how much of one unit may count.
         schema: the declared columns; others do not exist for the analyst.
         rows: the public number of rows, if it is public.
+        sampled: whether the rows are a random sample of a population.
         folder: what a relative source is relative to.
     """
 
@@ -67,6 +69,7 @@ class TableDeclaration:
     unit: Unit
     schema: Schema
     rows: int | None = None
+    sampled: bool = False
     folder: Path = field(default=Path(), repr=False)
 
     @property
@@ -77,7 +80,7 @@ class TableDeclaration:
     @property
     def relation(self) -> Source:
         """The table as the leaf of a plan."""
-        return Source(self.name, self.schema, self.unit, self.rows)
+        return Source(self.name, self.schema, self.unit, self.rows, self.sampled)
 
     @classmethod
     def of(
@@ -112,7 +115,14 @@ class TableDeclaration:
                 f"this is {described(rows)} and must be a whole number: how many rows the table "
                 f"has, if that is public. Write rows = 10000, or leave it out.",
             )
-        table = cls(name, source, version, unit, schema, rows, folder)
+        sampled = section.entries.get("sampled", False)
+        if not isinstance(sampled, bool):
+            raise section.refusal(
+                "sampled",
+                f"this is {described(sampled)} and must be true or false: whether the rows are a "
+                f"random sample of a population. Write sampled = true, or leave it out.",
+            )
+        table = cls(name, source, version, unit, schema, rows, sampled, folder)
         with located(section.where):
             _ = table.relation
         return table
@@ -152,7 +162,7 @@ def shared_unit(section: Section, tables: Mapping[str, TableDeclaration]) -> Uni
             f"whom a column names, and one ledger can add up only what protects the same unit. "
             f"Name the unit's column in every table; if nobody is in both, write two contracts."
         )
-    widest = max(units.values(), key=lambda unit: unit.most_rows or 0)
+    widest = max(units.values(), key=lambda unit: unit.most_rows or inf)  # none: to be bought
     if by_row:
         if name is not None:
             raise section.refusal(
@@ -204,11 +214,12 @@ def _unit(section: Section, neighbors: Neighbors) -> Unit:
             "a path to the unit through another table is not supported yet. Add the column that "
             "names the unit to this table, and write its name.",
         )
-    for cap, value in caps.items():
-        if value == "auto":
-            raise section.refusal(
-                cap, f"a cap that is bought is not supported yet. Write a number: {cap} = 20."
-            )
+    if caps.get("max_rows_per_group") == "auto":
+        raise section.refusal(
+            "max_rows_per_group",
+            "max_rows and max_groups can be bought, and this cannot. Write a number: "
+            "max_rows_per_group = 4.",
+        )
     with located(section.where):
         return Unit.by(column, **caps, neighbors=neighbors.value)
 
@@ -256,7 +267,7 @@ def _column(section: Section) -> Column:
     kind, keys, example = _TYPES[name]
     section.allow(
         ("type", *keys, "nullable"),
-        [key for key in keys if f"{key} =" in example],
+        [key for key in keys if f"{key} =" in example and not _spared(section, key, name)],
         f"Declare it from what is known without looking at the data, such as "
         f'{{ type = "{name}", {example} }}.',
     )
@@ -268,3 +279,9 @@ def _column(section: Section) -> Column:
         )
     with located(section.where):
         return kind(**given)
+
+
+def _spared(section: Section, key: str, name: str) -> bool:
+    """Say whether a bound may be left out: of a number, if the other is left out as well."""
+    bounds = ("low", "high")
+    return name in ("integer", "real") and key in bounds and not {*bounds} & {*section.entries}

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sfumato.relation.partition import Slice
     from sfumato.release.release import Release
     from sfumato.session.part import Part
+    from sfumato.session.sequel import Sequel
 
 
 class Door(Protocol):
@@ -44,6 +45,7 @@ class Door(Protocol):
         delta: Any = 0,
         slice: Slice | None = None,
         scope: Scope | None = None,
+        sequel: Sequel | None = None,
     ) -> tuple[Release, ...]:
         """Measure parts in one charge."""
 
@@ -96,6 +98,7 @@ class Within:
         delta: Any = 0,
         slice: Slice | None = None,
         scope: Scope | None = None,
+        sequel: Sequel | None = None,
     ) -> tuple[Release, ...]:
         """Measure parts in one charge, which counts where this door leads."""
         return self.outer.perform(
@@ -104,6 +107,7 @@ class Within:
             delta=delta,
             slice=slice or self.slice,
             scope=scope or self.scope,
+            sequel=sequel,
         )
 
 

@@ -36,6 +36,7 @@ _MOST = 10_000_000  # rows; what is larger tries out nothing that these do not
 _MISSING = 20  # of a nullable column one value in so many is missing
 _SEVERAL = 5  # rows of one unit, where caps are bought and nobody knows them yet
 _UNITS = 20  # at least so many units, or one a row
+_MODEST = 1_000  # steps up to which values go where nobody declared bounds
 _SYLLABLES = ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "tu", "vi", "zo")
 
 
@@ -76,11 +77,14 @@ def _column(declared: Column, rows: int, rng: Rng, missing: NDArray[np.bool_] | 
 
     match declared:
         case Integer():
-            drawn = _uniform(rng, declared.high - declared.low + 1, rows) + declared.low
+            low, high = (0, _MODEST) if declared.low is None else declared.bounds
+            drawn = _uniform(rng, high - low + 1, rows) + low
             return pa.array(drawn, pa.int64(), mask=missing)
         case Real():
-            first = int(declared.low / declared.step)
-            steps = _uniform(rng, int(declared.high / declared.step) - first + 1, rows) + first
+            first, last = 0, _MODEST
+            if declared.low is not None:
+                first, last = (int(bound / declared.step) for bound in declared.bounds)
+            steps = _uniform(rng, last - first + 1, rows) + first
             top, below = declared.step.numerator, declared.step.denominator
             values = np.array([_float(int(k) * top, below) for k in steps], np.float64)
             return pa.array(values, mask=missing)

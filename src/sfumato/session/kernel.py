@@ -10,20 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from sfumato import accounting
 from sfumato.core.codec import decode, digest, encode
 from sfumato.core.errors import InputError, InternalError, ReleaseFailed, SfumatoError
 from sfumato.ledger import Reservation
-from sfumato.relation import Keys, Node
-from sfumato.relation.lower import lowered, parameters
+from sfumato.mechanisms.occurrence import Chosen
 from sfumato.release.release import Release
 from sfumato.session.access import Access
-from sfumato.session.exact import Exact
 from sfumato.session.part import Part
+from sfumato.session.scan import Scan, scans
+from sfumato.session.sequel import Sequel, keep_promise
 
 FAILED = (
     "the release failed after the data had been touched. Its charge stands, because a failure is "
@@ -32,7 +30,12 @@ FAILED = (
 
 
 def measure(
-    parts: Sequence[Part], access: Access, *, request: str, delta: Any = 0
+    parts: Sequence[Part],
+    access: Access,
+    *,
+    request: str,
+    delta: Any = 0,
+    sequel: Sequel | None = None,
 ) -> tuple[Release, ...]:
     """Charge, read, draw, record, and return one release for each part.
 
@@ -41,25 +44,20 @@ def measure(
         access: the data, the ledger, the analyst.
         request: the id of the request; the same id is the same request for ever.
         delta: a δ to charge, which gives Gaussian parts an ε.
+        sequel: what is measured after the parts, in view of their answers; in the same charge.
 
     Raises:
         BudgetExceeded: it does not fit; nothing was read.
         ReleaseFailed: something failed after data was touched; constant, whatever it was.
     """
-    # Computed here, from question and mechanism alone: nobody's word is taken for them.
-    parts = [Part.of(part.query, part.mechanism) for part in parts]  # 1, 2
+    parts = _own(parts, access)  # 1, 2
     tables, ledger = parts[0].sources, access.ledger
-    if any(part.sources != tables for part in parts):
-        raise InternalError("one measurement is about the same tables.")
-    if access.slice and not all(access.slice.holds(part.query.node) for part in parts):
-        raise InputError(
-            "this question is about more than the part of the table that would pay for it. Ask the "
-            "table that partition() returned."
-        )
-    plan = digest(tuple(part.written() for part in parts))
-    cost = accounting.compose([part.loss for part in parts])
+    later = [] if sequel is None else [sequel.promised]
+    law = tuple(part.written() for part in parts)
+    plan = digest(law if sequel is None else (law, sequel.written()))
+    cost = accounting.compose([*(part.loss for part in parts), *later])
     charge = accounting.charge(cost, delta)
-    scans = _scans(parts, access.backend.dialect)  # what the plan cannot do, it fails here
+    first = scans(parts, access.backend.dialect)  # what the plan cannot do, it fails here
     grant = ledger.reserve(  # 3: durable before anything is read
         request, access.analyst, *access.labels(tables), plan, cost, charge, **access.within
     )
@@ -67,7 +65,12 @@ def measure(
         return tuple(decode(grant.answer))
     ledger.touch(grant)  # 4: from here on the charge stands
     try:
-        releases = _released(parts, scans, access, grant)
+        releases = _released(parts, first, access, grant)
+        if sequel is not None:
+            parts = _own(sequel.parts(releases), access)
+            keep_promise(parts, sequel.promised, delta)
+            second = scans(parts, access.backend.dialect)
+            releases += _released(parts, second, access, grant)
         ledger.settle(grant, encode(releases))  # 9: durable before anybody sees it
     except KeyboardInterrupt:
         problem: BaseException = KeyboardInterrupt()
@@ -80,60 +83,32 @@ def measure(
     raise problem  # outside of the handler, so that neither cause nor values hang on to it
 
 
-class Scan(NamedTuple):
-    """One statement, for all parts about the same cells of one relation."""
-
-    sql: str
-    node: Node
-    keys: Keys
-    parts: list[int]
-
-
-def _scans(parts: Sequence[Part], dialect: str) -> list[Scan]:
-    found = []
-    for node, keys in dict.fromkeys((part.query.node, part.query.keys) for part in parts):
-        same = [i for i, p in enumerate(parts) if (p.query.node, p.query.keys) == (node, keys)]
-        found.append(Scan(lowered([parts[i].query for i in same], dialect), node, keys, same))
-    return found
+def _own(parts: Sequence[Part], access: Access) -> list[Part]:
+    """Compute sensitivity and loss from question and mechanism: nobody's word is taken for them."""
+    own = [Part.of(part.query, part.mechanism) for part in parts]
+    if any(part.sources != own[0].sources for part in own):
+        raise InternalError("one measurement is about the same tables.")
+    if access.slice and not all(access.slice.holds(part.query.node) for part in own):
+        raise InputError(
+            "this question is about more than the part of the table that would pay for it. Ask the "
+            "table that partition() returned."
+        )
+    return own
 
 
 def _released(
-    parts: Sequence[Part], scans: Sequence[Scan], access: Access, grant: Reservation
+    parts: Sequence[Part], statements: Sequence[Scan], access: Access, grant: Reservation
 ) -> tuple[Release, ...]:
-    drawn = [  # 7
-        part.mechanism.grid(exact.drawn(part.mechanism, access.rng))
-        for part, exact in zip(parts, _read(scans, access), strict=True)
-    ]
-    cells = {keys: keys.table() or None for keys in {part.query.keys for part in parts}}
-    return tuple(  # 8
-        replace(
-            Release.of(
-                values=values,
-                error=part.error,
-                cost=part.loss,
-                mechanism=repr(part.mechanism),
-                scale=part.mechanism.noise_scale,
-                keys=cells[part.query.keys],
-                notes=part.told,
-                unit=part.sources[0].unit,
-                price=part.price,
-            ),
-            receipt=grant.receipt,
-            durable=grant.durable,
-        )
-        for part, values in zip(parts, drawn, strict=True)
-    )
-
-
-def _read(scans: Sequence[Scan], access: Access) -> list[Exact]:
-    """Run the statements (5) and fill the public cells (6)."""
-    found: dict[int, Exact] = {}
-    for sql, node, keys, parts in scans:
-        table = access.backend.run(sql, parameters(node, access.ledger.truncation_key.hex()))
-        cells = keys.index([table[f"k{k}"].combine_chunks() for k in range(len(keys.columns))])
-        for column, i in enumerate(parts):
-            counted = np.from_dlpack(table[f"m{column}"].combine_chunks())  # refuses NULL
-            values = np.zeros(len(keys), np.int64)  # a public cell without rows is 0
-            values[cells[cells >= 0]] = counted[cells >= 0]
-            found[i] = Exact(values if keys.columns else values[0])
-    return [found[i] for i in sorted(found)]
+    released: dict[int, Release] = {}
+    appeared: dict[Any, Chosen] = {}  # bought groups: public once they are drawn
+    for scan in statements:
+        found = scan.read(access, appeared.get((scan.node, scan.keys)))  # 5
+        for place in scan.places:
+            part = parts[place]
+            drawn = found.exact(place).drawn(part.mechanism, access.rng)  # 6, 7
+            if isinstance(drawn, Chosen):
+                found = found.narrowed(drawn)
+                appeared[scan.node, scan.keys] = drawn
+            release = part.release(drawn, found.cells)  # 8
+            released[place] = replace(release, receipt=grant.receipt, durable=grant.durable)
+    return tuple(released[place] for place in sorted(released))

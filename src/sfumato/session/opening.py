@@ -57,7 +57,9 @@ def _file(path: Path, budget: Budget, unit: Unit, analysts: Mapping[str, Budget]
     return Ledger.open(path)
 
 
-def declared(data: Mapping[str, Any], unit: Any, schema: Any, rows: Any) -> dict[Source, Any]:
+def declared(
+    data: Mapping[str, Any], unit: Any, schema: Any, rows: Any, sampled: Any
+) -> dict[Source, Any]:
     """Return several tables as they are declared, all about one unit."""
     if not data or not isinstance(schema, Mapping) or set(schema) != set(data):
         raise InputError(
@@ -65,7 +67,13 @@ def declared(data: Mapping[str, Any], unit: Any, schema: Any, rows: Any) -> dict
             "Session({'visits': data, ...}, schema={'visits': sf.Schema(...), ...}, unit=...)."
         )
     tables = {
-        Source(name, _schema(schema[name]), each(unit, name), each(rows, name)): given
+        Source(
+            name,
+            _schema(schema[name]),
+            each(unit, name),
+            each(rows, name),
+            each(sampled, name) or False,
+        ): given
         for name, given in data.items()
     }
     units = [source.unit for source in tables]

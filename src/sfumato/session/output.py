@@ -1,25 +1,45 @@
-"""What an analyst asks for: `sf.count()`, `sf.sum(x)`, `sf.mean(x)`, `sf.variance(x)`."""
+"""What an analyst asks for: `sf.count()`, `sf.sum(x)`, `sf.mean(x)`, `sf.quantile(x, 0.9)`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.core.errors import ExpressionError, InputError
+from sfumato.core.number import Exactable, exact, open_unit, show
 
-Function = Literal["count", "sum", "mean", "variance", "std", "min", "max"]
+if TYPE_CHECKING:
+    from sfumato.session.bounds import Bounds
+
+Function = Literal[
+    "count", "sum", "mean", "variance", "std", "min", "max", "quantile", "count_distinct"
+]
+HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
     """One column of an answer: a function of an expression, or of whole rows.
 
-    Make it with `count`, `sum` or `mean`, and name it in ``agg(name=...)``.
+    Make it with `count`, `sum`, `mean`, `quantile` and the like, and name it in ``agg(name=...)``.
+
+    Attributes:
+        function: the function.
+        text: the expression; None for whole rows.
+        ranks: which quantiles.
+        interval: whether an interval in the unit of the values is bought for them.
+        bounds: whether the range into which values are clamped is bought.
+        per_unit: the range into which the sum of one unit's rows in one group is clamped.
     """
 
     function: Function
     text: str | None = None
+    ranks: tuple[Fraction, ...] = ()
+    interval: bool = False
+    bounds: bool = False
+    per_unit: tuple[Fraction, Fraction] | None = None
 
     def __post_init__(self) -> None:
         """Check the text."""
@@ -36,9 +56,30 @@ class Output:
             return "n"
         return self.text if self.text.isidentifier() else self.function
 
+    def split(self, name: str) -> dict[str, Output]:
+        """Return one output for each quantile, by name: a list of them makes p25, p50, p75."""
+        if len(self.ranks) < 2:
+            return {name: self}
+        return {
+            f"{name}_p{show(100 * q)}": replace(self, ranks=(q,)) for q in dict.fromkeys(self.ranks)
+        }
+
     def __repr__(self) -> str:
         """Show the call."""
-        return f"{self.function}({'' if self.text is None else repr(self.text)})"
+        inside = [] if self.text is None else [repr(self.text)]
+        if self.bounds:
+            inside = [f"bounds({self.text!r})"]
+        function: str = self.function
+        if self.ranks == (HALF,):
+            function = "median"
+        elif self.ranks:
+            listed = ", ".join(map(show, self.ranks))
+            inside.append(listed if len(self.ranks) == 1 else f"[{listed}]")
+        if self.interval:
+            inside.append("interval=True")
+        if self.per_unit is not None:
+            inside.append(f"per_unit=({', '.join(map(show, self.per_unit))})")
+        return f"{function}({', '.join(inside)})"
 
 
 def named(unnamed: Sequence[Output], by_name: Mapping[str, Output]) -> dict[str, Output]:
@@ -54,7 +95,16 @@ def named(unnamed: Sequence[Output], by_name: Mapping[str, Output]) -> dict[str,
         raise InputError(
             f"two outputs would be called {twice!r}. Name them: agg(a=sf.count(), b=...)."
         )
-    return {**dict(zip(own, unnamed, strict=True)), **by_name}
+    every: dict[str, Any] = {**dict(zip(own, unnamed, strict=True)), **by_name}
+    found: dict[str, Output] = {}
+    for name, output in every.items():
+        for own_name, one in (
+            output.split(name) if isinstance(output, Output) else {name: output}
+        ).items():
+            if own_name in found:
+                raise InputError(f"two outputs would be called {own_name!r}. Name one otherwise.")
+            found[own_name] = one
+    return found
 
 
 def count(expression: str | None = None) -> Output:
@@ -67,34 +117,117 @@ def count(expression: str | None = None) -> Output:
     return Output("count", expression)
 
 
-def sum(expression: str) -> Output:
-    """Add up a number over the rows in which it is not missing."""
-    return Output("sum", expression)
+def sum(expression: str | Bounds, *, per_unit: tuple[Exactable, Exactable] | None = None) -> Output:
+    """Add up a number over the rows in which it is not missing.
+
+    Args:
+        expression: the number.
+        per_unit: the range into which the sum of all rows of one unit in one group is clamped. Then
+            no row is left out, however many a unit has, and noise is made for that range instead of
+            for the largest row times the rows that may count.
+
+    Example:
+        >>> sum("fare", per_unit=(0, 300))
+        sum('fare', per_unit=(0, 300))
+    """
+    made = _of("sum", expression)
+    if per_unit is None:
+        return made
+    if not isinstance(per_unit, list | tuple) or len(per_unit) != 2:
+        raise InputError(
+            "per_unit= is the range of one unit's sum in one group: pass (low, high), as (0, 300)."
+        )
+    low, high = (exact(end, "per_unit") for end in per_unit)
+    if low > high or made.bounds:
+        raise InputError(
+            "per_unit= has its low end first, and stands in place of sf.bounds. Pass (0, 300)."
+        )
+    return replace(made, per_unit=(low, high))
 
 
-def mean(expression: str) -> Output:
+def mean(expression: str | Bounds) -> Output:
     """Average a number over the rows in which it is not missing."""
-    return Output("mean", expression)
+    return _of("mean", expression)
 
 
-def variance(expression: str) -> Output:
+def variance(expression: str | Bounds) -> Output:
     """Average the squared distance from the mean, over the rows in which a number is not missing.
 
     It is the variance of the rows themselves: divided by how many there are, not by one less.
     """
-    return Output("variance", expression)
+    return _of("variance", expression)
 
 
-def std(expression: str) -> Output:
+def std(expression: str | Bounds) -> Output:
     """Take the standard deviation: the root of the `variance`."""
-    return Output("std", expression)
+    return _of("std", expression)
 
 
-def min(expression: str) -> Output:
-    """Take the least of the rows of one unit: for `Table.group_by_unit`."""
-    return Output("min", expression)
+def _of(function: Function, expression: str | Bounds) -> Output:
+    from sfumato.session.bounds import Bounds
+
+    if isinstance(expression, Bounds):
+        return Output(function, expression.text, bounds=True)
+    return Output(function, expression)
 
 
-def max(expression: str) -> Output:
-    """Take the largest of the rows of one unit: for `Table.group_by_unit`."""
-    return Output("max", expression)
+def quantile(
+    expression: str | Bounds, q: Exactable | Sequence[Exactable], *, interval: bool = False
+) -> Output:
+    """Take a quantile of a number, a date or a timestamp; or several, which share the budget.
+
+    It is a value such that about the fraction `q` of the values lie below. How far its rank may be
+    off is known beforehand.
+
+    Args:
+        expression: of what; rows in which it is missing do not count.
+        q: the fraction, strictly between 0 and 1, or a list of fractions.
+        interval: buy an interval in the unit of the values as well, by two more quantiles.
+
+    Example:
+        >>> quantile("fare", 0.9), quantile("fare", [0.25, 0.75])
+        (quantile('fare', 0.9), quantile('fare', [0.25, 0.75]))
+    """
+    listed = q if isinstance(q, list | tuple) else [q]
+    if not listed:
+        raise InputError("there is no quantile to take. Pass q=0.9, or a list such as [0.1, 0.9].")
+    if not isinstance(interval, bool):
+        raise InputError("interval= says whether an interval is bought: pass True or False.")
+    ranks = tuple(open_unit(each, "q") for each in listed)
+    return replace(_of("quantile", expression), ranks=ranks, interval=interval)
+
+
+def median(expression: str | Bounds, *, interval: bool = False) -> Output:
+    """Take the median: the quantile of one half.
+
+    Example:
+        >>> median("fare")
+        median('fare')
+    """
+    return quantile(expression, HALF, interval=interval)
+
+
+def count_distinct(column: str) -> Output:
+    """Count how many different values an expression has; or, given the unit's column, the units.
+
+    Each unit counts with as many values as its caps let count.
+    """
+    return Output("count_distinct", column)
+
+
+def min(expression: str | Bounds) -> Output:
+    """Take about the least value; of the rows of one unit, in `Table.group_by_unit`, exactly that.
+
+    The least value of a group is one unit's own, which no noise can hide: it is taken a few ranks
+    above, as many as `explain` says.
+    """
+    return _of("min", expression)
+
+
+def max(expression: str | Bounds) -> Output:
+    """Take about the largest value; of the rows of one unit, in `Table.group_by_unit`, exactly.
+
+    The largest value of a group is one unit's own, which no noise can hide: it is taken a few ranks
+    below, as many as `explain` says.
+    """
+    return _of("max", expression)

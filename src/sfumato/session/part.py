@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from sfumato import accounting
 from sfumato.core.errors import InputError, LossError
 from sfumato.core.loss import Loss
 from sfumato.core.sensitivity import Sensitivity
-from sfumato.mechanisms import DiscreteGaussian, DiscreteLaplace
-from sfumato.relation import Aggregate
+from sfumato.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    PartitionSelection,
+    Quantiles,
+    StabilityHistogram,
+)
+from sfumato.mechanisms.occurrence import Chosen
+from sfumato.relation import Aggregate, Occurrence, Values
 from sfumato.relation.node import sources, unit_of
 from sfumato.relation.source import Source
 from sfumato.release.error import Error
 from sfumato.release.price import Price
+from sfumato.release.release import Release
 from sfumato.session.asked import part_in_words
 
-# A choice, a quantile or a coin takes scores, rows or answers: cells would be drawn from wrongly,
-# or fail once they were read.
-_MEASURE_CELLS = (DiscreteLaplace, DiscreteGaussian)
+Asked: TypeAlias = Aggregate | Values | Occurrence
+
+# What a mechanism assumes of its input must hold for the answer to the question: noise is added to
+# numbers of cells, ranks are those of values, groups are selected by their numbers of units.
+_MEASURES: dict[type, tuple[type, ...]] = {
+    Aggregate: (DiscreteLaplace, DiscreteGaussian),
+    Values: (Quantiles,),
+    Occurrence: (PartitionSelection, StabilityHistogram),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +54,7 @@ class Part:
         told: what was asked, in words for whoever reads the ledger.
     """
 
-    query: Aggregate
+    query: Asked
     mechanism: Any
     sensitivity: Sensitivity
     loss: Loss
@@ -45,23 +63,30 @@ class Part:
     told: tuple[str, ...]
 
     @classmethod
-    def of(cls, query: Aggregate, mechanism: Any) -> Part:
+    def of(cls, query: Asked, mechanism: Any) -> Part:
         """Compute the sensitivity from the question, and the loss from the sensitivity.
 
         Raises:
             LossError: no unit can move the answer, so that there is nothing to pay for.
         """
-        if not isinstance(query, Aggregate):
+        allowed = _MEASURES.get(type(query))
+        if allowed is None:
             raise InputError(
                 f"a table is asked with questions of sfumato.relation, and this is a "
                 f"{type(query).__name__}. Pass table.count().queries[0], or build an Aggregate."
             )
-        if type(mechanism) not in _MEASURE_CELLS:
+        if type(mechanism) not in allowed:
+            what = {Aggregate: "the cells of a table", Values: "the values of a table"}
             raise InputError(
-                f"the cells of a table are measured with noise that is added to whole numbers, "
-                f"{' or '.join(kind.__name__ for kind in _MEASURE_CELLS)}, and not with a "
+                f"{what.get(type(query), 'the groups of a table')} are measured with "
+                f"{' or '.join(kind.__name__ for kind in allowed)}, and not with a "
                 f"{type(mechanism).__name__}: what it assumes of its input is not known to hold "
                 f"for an answer. Try it in sf.lab, or call it on data of your own."
+            )
+        if isinstance(query, Values) and _grid(mechanism) != (*query.extent, 1):
+            raise InputError(
+                "the quantiles of a table are sought on the grid of the values themselves, in "
+                "steps. Pass low, high = query.extent and step=1."
             )
         moved = query.sensitivity(unit_of(query.node))
         if moved.is_zero:
@@ -85,3 +110,58 @@ class Part:
         )
         kind = type(self.mechanism)
         return self.query, f"{kind.__module__}.{kind.__qualname__}", parameters
+
+    def release(self, drawn: Any, cells: Mapping[str, Sequence[Any]] | None) -> Release:
+        """Return what was drawn as a release.
+
+        Args:
+            drawn: what the mechanism returned.
+            cells: the values that name the cells; None for a single total.
+        """
+        error: Error | None = self.error
+        if isinstance(drawn, Chosen):
+            noisy = drawn.counts
+            values = np.array([1] * len(drawn.keys) if noisy is None else noisy, np.int64)
+            error = None if noisy is None else error
+            if cells is not None:
+                cells = {name: column[: len(values)] for name, column in cells.items()}
+        else:
+            values = self.mechanism.grid(drawn)
+        if isinstance(self.mechanism, Quantiles):
+            values = np.asarray(values).ravel()
+            cells = _by_target(self.mechanism, cells)
+        return Release.of(
+            values=values,
+            error=error,
+            cost=self.loss,
+            mechanism=repr(self.mechanism),
+            scale=self.mechanism.noise_scale,
+            keys=cells,
+            notes=self.told,
+            unit=self.sources[0].unit,
+            price=self.price,
+        )
+
+
+def _grid(mechanism: Quantiles) -> tuple[Any, ...]:
+    return mechanism.low, mechanism.high, mechanism.step
+
+
+def _by_target(
+    mechanism: Quantiles, cells: Mapping[str, Sequence[Any]] | None
+) -> dict[str, list[Any]]:
+    """Name each quantile of each cell."""
+    wanted = [_rank(q, offset) for q, offset in mechanism.targets]
+    groups = 1 if cells is None else len(next(iter(cells.values())))
+    repeated = {
+        name: [key for key in column for _ in wanted] for name, column in (cells or {}).items()
+    }
+    column = "quantile"
+    while column in repeated:
+        column += "_"
+    return {**repeated, column: wanted * groups}
+
+
+def _rank(q: Fraction, offset: Fraction) -> str:
+    """Name a rank, as 1/2 or 1/2 - 30 rows."""
+    return f"{q}" if not offset else f"{q} {'+' if offset > 0 else '-'} {abs(offset)} rows"

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from sfumato import accounting
-from sfumato.accounting.curve import epsilon as enforced_epsilon
 from sfumato.core.budget import Budget
-from sfumato.core.errors import KeysError
+from sfumato.core.errors import CostError, InternalError, KeysError
 from sfumato.core.loss import Loss, Pure
-from sfumato.core.number import open_unit, show_above
-from sfumato.relation import Aggregate, Quantity, Rows
+from sfumato.core.number import show_above
+from sfumato.relation import Aggregate, BoughtKeys, Known, Occurrence, Quantity, Rows
 from sfumato.relation.node import sources, unit_of
 from sfumato.release.format import percent
+from sfumato.release.key import KeyColumn
+from sfumato.release.measure import Measure
+from sfumato.release.noisy import Noisy
 from sfumato.release.price import Price
 from sfumato.release.ratio import Ratio
 from sfumato.release.release import Release
 from sfumato.release.spread import Spread
-from sfumato.session.answer import Recipe
+from sfumato.session.alternative import Alternative, alternatives
+from sfumato.session.answer import Ranked, Recipe, Single, noise_of
 from sfumato.session.asked import question_in_words
-from sfumato.session.part import Part
-from sfumato.session.planner import assigned
+from sfumato.session.part import Asked, Part
+from sfumato.session.planner import Questions, assigned
 from sfumato.session.proof import notes, proof
+from sfumato.session.ranks import Ranks, Sought, sought_by
+from sfumato.session.within import priced, wishes
 
 if TYPE_CHECKING:
     from sfumato.session.question import Question
+    from sfumato.session.wanted import Wanted
 
 PEOPLE = 1000  # where the error depends on the size of a group, it is shown for this many
 
@@ -45,6 +52,7 @@ class Expectation:
         worst: the same where the mean is at the end of the range, or wherever a variance errs most;
             else equal.
         per: 1,000 where the error depends on the size of the group; else None.
+        ranks: whether it is counted in ranks, and not in the unit of the values.
     """
 
     name: str
@@ -52,11 +60,12 @@ class Expectation:
     halfwidth: Fraction
     worst: Fraction
     per: int | None
+    ranks: bool = False
 
     def __str__(self) -> str:
         """Write it for people."""
         if self.per is None:
-            return f"±{show_above(self.halfwidth)}"
+            return f"±{show_above(self.halfwidth)}{' ranks' * self.ranks}"
         return (
             f"±{show_above(self.halfwidth)} to ±{show_above(self.worst)} in a group of {self.per:,}"
         )
@@ -68,28 +77,37 @@ class Plan:
 
     Attributes:
         question: what is asked.
-        target: the price that was set.
-        parts: what will be measured, with the noise of each.
+        found: what has to be measured for it.
+        target: the price that was set, or found.
+        parts: what will be measured, with the mechanism of each.
         confidence: the probability with which each interval will hold.
+        searched: whether the price was set, and ways to answer for it compared.
     """
 
     question: Question
+    found: Questions
     target: Budget
     parts: tuple[Part, ...]
     confidence: Fraction
+    searched: bool = True
 
     @classmethod
     def of(cls, question: Question, target: Budget, confidence: Fraction) -> Plan:
-        """Choose the noise."""
-        asked = [query for query in question.queries if not _fixed(query)]
-        for query in question.queries:
-            if _fixed(query) and sources(query.node)[0].rows is None:
-                raise KeysError(
-                    "under 'replace' neighbors no unit can change how many rows there are, so that "
-                    "the count is public, and it is not read off the data. Declare it: rows=1000."
-                )
-        parts = assigned(asked, target) if asked else []
-        return cls(question, target, tuple(parts), open_unit(confidence, "confidence"))
+        """Choose mechanisms for a price."""
+        found = _measured(question.found)
+        parts = assigned(found, target, confidence) if found.asked else []
+        return cls(question, found, target, tuple(parts), confidence)
+
+    @classmethod
+    def within(cls, question: Question, accuracy: Any, delta: Fraction) -> Plan:
+        """Choose noise for a wish, and find its price."""
+        asked = wishes(accuracy, question.wanted)
+        found = _measured(question.plain)
+        if not found.asked:
+            raise CostError("this answer is declared, and costs nothing. Leave out accuracy=.")
+        parts, target = priced(found, question.wanted, asked, delta)
+        sure = max(wish.confidence for wish in asked.values())
+        return cls(question, found, target, tuple(parts), sure, searched=False)
 
     @property
     def cost(self) -> Loss:
@@ -101,10 +119,7 @@ class Plan:
     @property
     def price(self) -> Price:
         """The cost in numbers: at the δ that was set, if one was."""
-        if not self.target.delta:
-            return accounting.price(self.cost)
-        delta = self.charge_delta
-        return Price(enforced_epsilon(self.cost, delta), delta, accounting.rho(self.cost))
+        return accounting.price(self.cost, self.charge_delta)
 
     @property
     def charge_delta(self) -> Fraction:
@@ -115,12 +130,17 @@ class Plan:
     @property
     def sql(self) -> str:
         """The SQL that will run."""
-        return self.question.sql
+        return self.question.lowered(self.found.queries)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the answer will say about clamping, truncation and groups."""
-        found = [*notes(self.question.queries), *self.question.remarks]
+        found = [
+            *notes(self.question.queries),
+            *self._selected,
+            *self._framed,
+            *self.question.remarks,
+        ]
         functions = {wanted.output.function for wanted in self.question.wanted}
         for word, names in (("mean", {"mean"}), ("variance", {"variance", "std"})):
             if functions & names:
@@ -130,20 +150,66 @@ class Plan:
         return tuple(found)
 
     @property
-    def proof(self) -> str:
-        """Why each measured quantity has the sensitivity it has."""
-        return proof(self.question.queries)
+    def _selected(self) -> list[str]:
+        """What is said about groups that nobody listed."""
+        selections = [p.mechanism for p in self.parts if isinstance(p.query, Occurrence)]
+        return [selection.said for selection in selections]
 
     @property
-    def recipes(self) -> list[Recipe]:
+    def _framed(self) -> list[str]:
+        """What is said about intervals that are bought for quantiles."""
+        found = []
+        for recipe in self.recipes:
+            if isinstance(recipe, Ranked) and len(recipe.sought) > 1:
+                (q,) = recipe.wanted.output.ranks
+                offsets = [part.mechanism.targets[place][1] for part, place in recipe.sought]
+                least = ceil(max(map(abs, offsets)) / min(q, 1 - q))
+                found.append(
+                    f"the interval of {recipe.wanted.name} holds in groups of {least:,} values or "
+                    f"more: in smaller ones its ends would be sought beyond the values"
+                )
+        return found
+
+    @property
+    def proof(self) -> str:
+        """Why each measured quantity has the sensitivity it has."""
+        return proof(tuple(dict.fromkeys(self.found.queries)) or self.question.queries)
+
+    @property
+    def recipes(self) -> list[Recipe | Single | Ranked]:
         """How each output is made of the parts."""
-        parts = {part.query.quantity: part for part in self.parts}
+        question = self.question
+        parts: dict[Quantity, Part] = {}
+        for part in self.parts:
+            if isinstance(part.query, Occurrence):
+                parts |= dict.fromkeys(self.found.served, part)
+            elif isinstance(part.query, Aggregate) and part.query.node == question.node:
+                parts[part.query.quantity] = part
         public: dict[Quantity, int] = {
             query.quantity: sources(query.node)[0].rows or 0
-            for query in self.question.queries
-            if _fixed(query)
+            for query in question.queries
+            if isinstance(query, Aggregate) and _fixed(query)
         }
-        return [Recipe(wanted, parts, public) for wanted in self.question.wanted]
+        return [self._recipe(wanted, parts, public) for wanted in question.wanted]
+
+    def _recipe(
+        self, wanted: Wanted, parts: dict[Quantity, Part], public: dict[Quantity, int]
+    ) -> Recipe | Single | Ranked:
+        if wanted.stands_alone:
+            query = dict(self.found.alone)[wanted.name]
+            return Single(wanted, next(part for part in self.parts if part.query == query))
+        if wanted.is_rank:
+            return Ranked(wanted, tuple(self._place(wanted, s) for s in sought_by(wanted.output)))
+        return Recipe(wanted, parts, public)
+
+    def _place(self, wanted: Wanted, sought: Sought) -> tuple[Part, int]:
+        """Return the part that seeks a rank, and which of those that it seeks it is."""
+        for part, asked in zip(self.parts, self.found.asked, strict=True):
+            if not isinstance(asked, Ranks) or asked.bag.expr != wanted.expr:
+                continue
+            if sought in asked.sought:
+                return part, asked.sought.index(sought)
+        raise InternalError("a rank that is asked for is not sought.")
 
     @property
     def expected(self) -> list[Expectation]:
@@ -151,7 +217,10 @@ class Plan:
         found = []
         for recipe in self.recipes:
             error, name = recipe.error, recipe.wanted.name
-            if isinstance(error, Ratio | Spread):
+            if isinstance(recipe, Ranked):
+                half = recipe.error.halfwidth(self.confidence)
+                found.append(Expectation(name, recipe.mechanism, half, half, None, ranks=True))
+            elif isinstance(error, Ratio | Spread):
                 half, worst = error.expected_halfwidth(PEOPLE, self.confidence)
                 found.append(Expectation(name, recipe.mechanism, half, worst, PEOPLE))
             else:
@@ -169,7 +238,6 @@ class Plan:
             BudgetExceeded: it costs more than is left; nothing was read.
         """
         # All that can be said before paying is said before paying: then nothing can fail after it.
-        keys = tuple((name, tuple(values)) for name, values in self.question.keys.table().items())
         cost, price, recipes = self.cost, self.price, self.recipes
         told = question_in_words(self.question.wanted, self.question.queries[0])
         notes = (*self.notes, *told)
@@ -178,28 +246,71 @@ class Plan:
             measured = self.question.session.perform(
                 self.parts, request=request, delta=self.charge_delta
             )
-        noisy = {
-            part.query.quantity: release.measures[0].values
-            for part, release in zip(self.parts, measured, strict=True)
-        }
-        return Release(
-            keys,
-            tuple(recipe.measure(noisy, self.confidence) for recipe in recipes),
+        return self._assembled(measured, cost, price, recipes, notes)
+
+    def assembled(self, measured: Sequence[Release]) -> Release:
+        """Return the answer, made of releases of the parts."""
+        told = question_in_words(self.question.wanted, self.question.queries[0])
+        return self._assembled(measured, self.cost, self.price, self.recipes, (*self.notes, *told))
+
+    def _assembled(
+        self,
+        measured: Sequence[Release],
+        cost: Loss,
+        price: Price,
+        recipes: Sequence[Recipe | Single | Ranked],
+        notes: tuple[str, ...],
+    ) -> Release:
+        noisy = dict(zip(self.parts, measured, strict=True))
+        receipt = measured[0].receipt if measured else None
+        draws = {part: f"{receipt}, part {place}" for place, part in enumerate(noisy)}
+        tables = sources(self.question.node)
+        answer = Release(
+            self._keys(noisy),
+            tuple(
+                replace(self._measure(recipe, noisy), form=recipe.form(draws)) for recipe in recipes
+            ),
             self.confidence,
             cost,
             price,
             unit_of(self.question.node),
             notes,
-            measured[0].receipt if measured else None,
+            receipt,
             durable=bool(measured and measured[0].durable),
+            noisy=tuple(_drawn(draws[p], p, release) for p, release in noisy.items() if _adds(p)),
+            sampled=all(table.sampled for table in tables),
         )
+        if self.question.first is None:
+            return answer
+        return answer.sort(answer.measures[0].name, descending=True).head(self.question.first)
+
+    def _keys(self, noisy: Mapping[Part, Release]) -> tuple[KeyColumn, ...]:
+        """Return the values that name the groups: public, or those that appeared."""
+        keys = self.question.keys
+        if not isinstance(keys, BoughtKeys):
+            return tuple((name, tuple(values)) for name, values in keys.table().items())
+        rest = (None,) if keys.other else ()
+        appeared = next(r for part, r in noisy.items() if isinstance(part.query, Occurrence))
+        return tuple((name, (*values, *rest)) for name, values in appeared.keys)
+
+    def _measure(self, recipe: Recipe | Single | Ranked, noisy: Mapping[Part, Release]) -> Measure:
+        values = {part: noisy[part].measures[0].values for part in recipe.used}
+        if isinstance(recipe, Single):
+            return recipe.measure(values[recipe.part], self.confidence)
+        if isinstance(recipe, Ranked):
+            found = [
+                values[part][place :: len(part.mechanism.targets)] for part, place in recipe.sought
+            ]
+            return recipe.measure(found, self.confidence)
+        by_quantity = {q: values[part] for q, part in recipe.parts.items() if part in values}
+        return recipe.measure(by_quantity, self.confidence)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for programs."""
         return {
             "question": repr(self.question),
             "cost": str(accounting.charge(self.cost, self.charge_delta)),
-            "groups": len(self.question.keys),
+            "groups": self.question.keys.cells,
             "expected": [
                 {
                     "name": e.name,
@@ -207,32 +318,75 @@ class Plan:
                     "halfwidth": float(e.halfwidth),
                     "worst_halfwidth": float(e.worst),
                     "per_people": e.per,
+                    "in_ranks": e.ranks,
                 }
                 for e in self.expected
             ],
             "confidence": float(self.confidence),
+            "instead": [str(each) for each in self.alternatives],
             "notes": list(self.notes),
             "proof": self.proof,
             "sql": self.sql,
         }
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """What might have been done instead at this price, and how far it would have erred."""
+        return tuple(alternatives(self)) if self.parts and self.searched else ()
+
+    @property
+    def _groups(self) -> str:
+        cells = self.question.keys.cells
+        return "the groups that appear" if cells is None else f"{cells:,}"
 
     def __repr__(self) -> str:
         """Show cost, errors, notes, reasons and SQL."""
         cost = accounting.charge(self.cost, self.charge_delta) if self.parts else "nothing"
         lines = [
             f"cost      {cost}, of {self.question.session.remaining} left",
-            f"answers   {len(self.question.keys):,} × {len(self.question.wanted)}",
+            f"answers   {self._groups} × {len(self.question.wanted)}",
         ]
         sure = percent(self.confidence)
         lines += [f"{e.name:<9} {e} at {sure}, {e.mechanism}" for e in self.expected]
+        lines += [f"instead   {each}" for each in self.alternatives]
         lines += [f"note      {note}" for note in self.notes]
         return "\n".join([*lines, "", "why", _indent(self.proof), "", "sql", _indent(self.sql)])
 
 
-def _fixed(query: Aggregate) -> bool:
+def _adds(part: Part) -> bool:
+    """Say whether a part is whole numbers with noise added, and not a choice."""
+    return part.mechanism.noise_scale is not None
+
+
+def _drawn(name: str, part: Part, release: Release) -> Noisy:
+    query = part.query
+    counts = isinstance(query, Aggregate) and isinstance(query.quantity, Rows | Known)
+    return Noisy(name, noise_of(part), release.measures[0].values, count=counts)
+
+
+def _measured(found: Questions) -> Questions:
+    """Leave out what no unit can change: it is declared.
+
+    Raises:
+        KeysError: it is not declared.
+    """
+    public = [query for query in found.queries if _fixed(query)]
+    if any(sources(query.node)[0].rows is None for query in public):
+        raise KeysError(
+            "under 'replace' neighbors no unit can change how many rows there are, so that the "
+            "count is public, and it is not read off the data. Declare it: rows=1000."
+        )
+    return replace(found, asked=tuple(each for each in found.asked if each not in public))
+
+
+def _fixed(query: Asked) -> bool:
     """Say whether no unit can change the answer."""
     unit = unit_of(query.node)
-    return isinstance(query.quantity, Rows) and query.sensitivity(unit).is_zero
+    return (
+        isinstance(query, Aggregate)
+        and isinstance(query.quantity, Rows)
+        and query.sensitivity(unit).is_zero
+    )
 
 
 def _indent(text: str) -> str:

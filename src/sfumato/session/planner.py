@@ -2,106 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, log
 
 from sfumato import accounting
 from sfumato.core.budget import Budget
-from sfumato.core.errors import ExpressionError, RangeError
+from sfumato.core.errors import ExpressionError, KeysError, RangeError
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms import DiscreteGaussian, DiscreteLaplace
+from sfumato.mechanisms.group import with_delta
+from sfumato.mechanisms.selection import selection
 from sfumato.relation import (
     Aggregate,
+    AnyKeys,
+    BoughtKeys,
     Call,
+    Constant,
+    Distinct,
     Expr,
+    Filter,
     Keys,
-    Known,
+    Name,
     Node,
+    Occurrence,
+    PerUnit,
+    Project,
     Quantity,
     Rows,
-    Squares,
+    Summary,
     Total,
+    Truncate,
+    Units,
+    Values,
     bounded,
+    reach,
 )
-from sfumato.relation.expr import typed
-from sfumato.relation.kind import Number, Truth
-from sfumato.relation.node import refuse_unit, scope, unit_of
+from sfumato.relation.bound import Caps, caps, truncated
+from sfumato.relation.kind import Number
+from sfumato.relation.node import carries, need_unit, scope, unit_of
 from sfumato.session.output import Output
-from sfumato.session.part import Part
-from sfumato.sql.expression import parse
+from sfumato.session.part import Asked, Part
+from sfumato.session.ranks import Ranks, together
+from sfumato.session.wanted import SPREADS, Wanted
 
 AdditiveNoise = DiscreteLaplace | DiscreteGaussian
-SPREADS = ("variance", "std")
+_SURE = Fraction(95, 100)  # where ways to add noise are compared
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """An output, bound to the columns of its table.
+class Questions:
+    """What has to be measured for some outputs.
 
     Attributes:
-        name: the name of its column in the answer.
-        output: what was asked.
-        expr: what is aggregated; None for whole rows.
-        kind: the range of the numbers that are aggregated; None where only counted.
+        node: the relation that most of it is about: filtered, truncated.
+        asked: the questions, each once.
+        served: quantities that are wanted, and that the selection of groups counts anyway.
+        alone: the questions of outputs that are made of no other, by name.
     """
 
-    name: str
-    output: Output
-    expr: Expr | None
-    kind: Number | None
+    node: Node
+    asked: tuple[Aggregate | Occurrence | Ranks, ...]
+    served: tuple[Quantity, ...] = ()
+    alone: tuple[tuple[str, Aggregate], ...] = ()
 
     @property
-    def center(self) -> int:
-        """The middle of the range, in steps: sums of distances from it need the least noise."""
-        return 0 if self.kind is None else (self.kind.low + self.kind.high) // 2
+    def queries(self) -> tuple[Asked, ...]:
+        """The questions as a table is asked them."""
+        return tuple(each.bag if isinstance(each, Ranks) else each for each in self.asked)
 
-    @property
-    def count(self) -> Quantity:
-        """What counts the rows that take part."""
-        return Rows() if self.expr is None else Known(self.expr)
+    def answers(self, query: Aggregate, wanted: Wanted) -> bool:
+        """Say whether a question is one that a count or a sum is made of."""
+        if wanted.stands_alone:
+            return (wanted.name, query) in self.alone
+        if query.node != self.node:
+            return False
+        if wanted.function == "sum":
+            return isinstance(query.quantity, Total) and query.quantity.expr == wanted.expr
+        return query.quantity == wanted.count
 
 
-def bind(outputs: Mapping[str, Output], node: Node) -> tuple[Wanted, ...]:
-    """Check outputs against the columns of a table.
+def questions(
+    wanted: Sequence[Wanted],
+    node: Node,
+    keys: AnyKeys,
+    allowed: Caps | None = None,
+    *,
+    centered: bool = True,
+) -> Questions:
+    """Return one question for each quantity, and one for each bag of values.
 
-    Raises:
-        ExpressionError: something that cannot be aggregated so.
+    Args:
+        wanted: the outputs.
+        node: the relation.
+        keys: its groups.
+        allowed: what may count of one unit, where it was bought.
+        centered: whether a sum is measured from the middle of its range where that errs less.
     """
-    visible = scope(node)
-    wanted = []
-    for name, output in outputs.items():
-        if not isinstance(output, Output):
-            raise ExpressionError(
-                f"{name}= is not something to aggregate. Pass sf.count(), sf.sum('column') or "
-                f"sf.mean('column')."
-            )
-        if output.function in ("min", "max"):
-            raise ExpressionError(
-                f"{output!r} of a group would be one unit's own value, which no noise can hide. "
-                f"It can be taken of the rows of each unit: group_by_unit().{output!r}."
-            )
-        expr = None if output.text is None else parse(output.text)
-        kind = None
-        if expr is not None:
-            refuse_unit(expr, node)
-            found = typed(expr, visible)
-            if isinstance(found.kind, Truth) and output.function != "count":
-                expr = Call("integer", (expr,))  # a sum of truths is a count, their mean a share
-                found = typed(expr, visible)
-            if output.function != "count":
-                if not isinstance(found.kind, Number):
-                    raise ExpressionError(
-                        f"{output!r} needs a number, and {output.text!r} is {found.what}. "
-                        f"Count it, or group by it."
-                    )
-                kind = found.kind
-        wanted.append(Wanted(name, output, expr, kind))
-    return tuple(wanted)
+    values = tuple(w.expr for w in wanted if w.expr is not None and not w.stands_alone)
+    relation = bounded(node, keys, values, allowed)
+    asked: list[Aggregate | Occurrence | Ranks] = []
+    served: tuple[Quantity, ...] = ()
+    counted = quantities(wanted, centered=centered)
+    if isinstance(keys, BoughtKeys):
+        asked.append(Occurrence(relation, keys))
+        served = tuple(q for q in _same(relation, keys) if q in counted)
+    asked += [Aggregate(relation, keys, q) for q in counted if q not in served]
+    bags: dict[Expr, list[Output]] = {}
+    alone: dict[str, Aggregate] = {}
+    for w in wanted:
+        if w.is_rank and w.expr is not None:
+            bags.setdefault(w.expr, []).append(w.output)
+        if w.stands_alone and w.expr is not None:
+            made = distinct if w.output.per_unit is None else unit_sum
+            alone[w.name] = made(w, node, keys, allowed)
+    asked += dict.fromkeys(alone.values())
+    for expr, outputs in bags.items():
+        asked += together(Values(relation, keys, expr), outputs)
+    return Questions(relation, tuple(asked), served, tuple(alone.items()))
 
 
-def quantities(wanted: Sequence[Wanted]) -> dict[Quantity, None]:
+def quantities(wanted: Sequence[Wanted], *, centered: bool = True) -> dict[Quantity, None]:
     """List what has to be measured for all outputs together, each once.
 
     A mean needs a sum and a count of the same rows, a variance a sum of squares as well; a sum
@@ -109,66 +131,169 @@ def quantities(wanted: Sequence[Wanted]) -> dict[Quantity, None]:
     less noise.
     """
     found: dict[Quantity, None] = {}
-    for w in wanted:
-        if w.output.function != "sum":
+    added = [w for w in wanted if not w.is_rank and not w.stands_alone]
+    for w in added:
+        if w.function != "sum":
             found[w.count] = None
-    for w in wanted:
-        if w.output.function != "count":
-            found[total_of(w, counted=w.count in found)] = None
-        if w.output.function in SPREADS:
-            found[squares_of(w)] = None
+    for w in added:
+        if w.function not in ("count", "count_distinct"):
+            found[w.total(counted=centered and w.count in found)] = None
+        if w.function in SPREADS:
+            found[w.squares] = None
     return found
 
 
-def total_of(wanted: Wanted, *, counted: bool) -> Total:
-    """Return the sum that an output is made of."""
-    if wanted.expr is None:
-        raise ExpressionError("a sum needs a column.")
-    return Total(wanted.expr, wanted.center if counted else 0)
+def distinct(wanted: Wanted, node: Node, keys: AnyKeys, allowed: Caps | None = None) -> Aggregate:
+    """Return the question how many different values an expression has in each group.
 
-
-def squares_of(wanted: Wanted) -> Squares:
-    """Return the sum of squares that a variance is made of."""
-    if wanted.expr is None:
-        raise ExpressionError("a variance needs a column.")
-    return Squares(wanted.expr, wanted.center)
-
-
-def queries(wanted: Sequence[Wanted], node: Node, keys: Keys) -> list[Aggregate]:
-    """Return one question for each quantity, all about the same cells of one relation."""
-    values = tuple(w.expr for w in wanted if w.expr is not None)
-    relation = bounded(node, keys, values)
-    return [Aggregate(relation, keys, quantity) for quantity in quantities(wanted)]
-
-
-def assigned(asked: Sequence[Aggregate], target: Budget) -> list[Part]:
-    """Choose noise for each question, so that all together stay within the target.
-
-    The target is split evenly. Under pure ε the noise is Laplace; with δ or ρ it is Laplace or
-    Gaussian, whichever errs less.
+    A unit has each value once, and as many of them as its caps allow; then equal values of
+    different units become one.
     """
-    unit = unit_of(asked[0].node)
-    moved = [query.sensitivity(unit) for query in asked]
-    choices = [[_laplace(s, target, len(moved)) for s in moved]]
+    if isinstance(keys, BoughtKeys):
+        raise KeysError(
+            "different values are counted in groups that are listed: after equal values of "
+            "different units became one, nobody can say how many units are in a group. Pass the "
+            "groups with keys=[...]."
+        )
+    found, _ = _with_value("value", wanted.summed, node, keys)
+    if carries(found):
+        found = truncated(Distinct(found, within_unit=True), keys.columns, allowed=allowed)
+    return Aggregate(Distinct(found, within_unit=False), keys, Rows())
+
+
+def unit_sum(wanted: Wanted, node: Node, keys: AnyKeys, allowed: Caps | None = None) -> Aggregate:
+    """Return the question for a sum in which that of each unit and group is clamped.
+
+    No row of a unit is left out; in how many groups it counts is capped as ever.
+    """
+    if isinstance(keys, BoughtKeys):
+        raise KeysError(
+            "a sum that is clamped unit by unit is asked in groups that are listed. Pass the "
+            "groups with keys=[...], or leave out per_unit=."
+        )
+    found, name = _with_value(f"{wanted.output.text} of one unit", wanted.summed, node, keys)
+    need_unit(found, "clamped")
+    kind = scope(found)[name]
+    low, high = wanted.output.per_unit or (Fraction(0), Fraction(0))
+    if not isinstance(kind, Number) or any(end % kind.step for end in (low, high)):
+        raise ExpressionError(
+            f"per_unit= has ends that are no whole steps of {wanted.output.text!r}. Round them."
+        )
+    most = max(abs(kind.low), abs(kind.high), 1)
+    enough = int(max(abs(low), abs(high)) / kind.step) // most + 1  # rows that reach the ends
+    summed = PerUnit(found, keys.columns, ((name, Summary("sum", Name(name), enough)),))
+    ends = Constant(low), Constant(high)
+    same = tuple((key, Name(key)) for key in keys.columns)
+    clamped = Project(summed, (*same, (name, Call("clamp", (Name(name), *ends)))))
+    rows, groups, _ = allowed or caps(node)
+    if not keys.columns:
+        relation: Node = clamped
+    else:
+        relation = Truncate(clamped, keys.columns, 1, groups if groups is not None else rows, None)
+    return Aggregate(relation, keys, Total(Name(name)))
+
+
+def _with_value(name: str, expr: Expr, node: Node, keys: Keys) -> tuple[Node, str]:
+    """Return the rows in some group that have a value, with that value as a column of its own."""
+    while name in keys.columns:
+        name += "_"
+    condition = keys.condition()
+    inside = node if condition is None else Filter(node, condition)
+    columns = (*((key, Name(key)) for key in keys.columns), (name, expr))
+    known = Call("not", (Call("is_null", (Name(name),)),))
+    return Filter(Project(inside, columns), known), name
+
+
+def _same(relation: Node, keys: BoughtKeys) -> tuple[Quantity, ...]:
+    """Return the quantities that are the same as the number of units in a group."""
+    if keys.other:
+        return ()  # a selection says nothing of the groups that do not appear
+    if not carries(relation):
+        return (Rows(),)
+    _, _, each = reach(relation).by(keys.columns)
+    return (Units(), Rows()) if each == 1 else (Units(),)
+
+
+def assigned(found: Questions, target: Budget, confidence: Fraction) -> list[Part]:
+    """Choose a mechanism for each question, so that all together stay within the target.
+
+    The target is split evenly. Under pure ε noise is Laplace; with δ or ρ it is Laplace or
+    Gaussian, whichever errs less.
+
+    Args:
+        found: the questions.
+        target: what they may cost.
+        confidence: of the intervals that are bought.
+    """
+    return list(ways(found, target, confidence)[0][1])
+
+
+def ways(
+    found: Questions, target: Budget, confidence: Fraction
+) -> list[tuple[str, tuple[Part, ...]]]:
+    """Return the ways to stay within a target, by name, the one that errs least first."""
+    makers = {"ε added up": _by_epsilon} if target.epsilon is not None else {}
     if target.delta or target.rho is not None:
-        choices.append([_gaussian(s, target, len(moved)) for s in moved])
-    plans = [[Part.of(q, noise) for q, noise in zip(asked, row, strict=True)] for row in choices]
-    return min(plans, key=lambda parts: sum(_size(part) for part in parts))
+        makers["ρ added up"] = _by_rho
+    plans = [(name, tuple(way(found, target, confidence))) for name, way in makers.items()]
+    counted = bool(found.served)
+    return sorted(plans, key=lambda plan: sum(_size(part, counted=counted) for part in plan[1]))
 
 
-def _laplace(moved: Sensitivity, target: Budget, parts: int) -> AdditiveNoise:
-    if target.epsilon is not None:
-        return DiscreteLaplace.calibrate(moved, epsilon=target.epsilon / parts)
-    return DiscreteLaplace.calibrate(moved, rho=_share(target.rho, parts))
+def _by_epsilon(found: Questions, target: Budget, confidence: Fraction) -> list[Part]:
+    share = (target.epsilon or Fraction(0)) / len(found.asked)
+    unit = unit_of(found.node)
+    parts = []
+    for each, query in zip(found.asked, found.queries, strict=True):
+        moved = query.sensitivity(unit)
+        if isinstance(each, Ranks):
+            parts.append(Part.of(query, each.mechanism(moved, Budget(share), confidence)))
+        elif isinstance(each, Occurrence):
+            delta, counted = with_delta(target).delta, bool(found.served)
+            chosen = selection(moved, epsilon=share, delta=delta, counted=counted)
+            parts.append(Part.of(query, chosen))
+        else:
+            parts.append(Part.of(query, DiscreteLaplace.calibrate(moved, epsilon=share)))
+    return parts
 
 
-def _gaussian(moved: Sensitivity, target: Budget, parts: int) -> AdditiveNoise:
-    if target.rho is not None:
-        return DiscreteGaussian.calibrate(moved, rho=_share(target.rho, parts))
-    if parts == 1 and moved.l0 == 1:  # one cell: calibrated by the exact law
+def _by_rho(found: Questions, target: Budget, confidence: Fraction) -> list[Part]:
+    """Share ρ; where groups are selected, half of δ is for those that appear without reason."""
+    unit, total = unit_of(found.node), len(found.asked)
+    selects = any(isinstance(each, Occurrence) for each in found.asked)
+    delta, rho = target.delta, target.rho
+    if selects:
+        delta = with_delta(target).delta / 2
+    if rho is None:
+        rho = accounting.rho_within(target.epsilon or Fraction(0), delta)
+    parts = []
+    for each, query in zip(found.asked, found.queries, strict=True):
+        moved = query.sensitivity(unit)
+        if isinstance(each, Ranks):
+            share = Budget(rho=_share(rho, total))
+            parts.append(Part.of(query, each.mechanism(moved, share, confidence)))
+        elif isinstance(each, Occurrence):
+            counted = bool(found.served)
+            share_of = _share(rho, total)
+            chosen = selection(moved, rho=share_of, delta=delta, counted=counted)
+            parts.append(Part.of(query, chosen))
+        else:
+            parts.append(Part.of(query, _noise(moved, target, rho, total, alone=not selects)))
+    return parts
+
+
+def _noise(
+    moved: Sensitivity, target: Budget, rho: Fraction | None, parts: int, *, alone: bool
+) -> AdditiveNoise:
+    if target.rho is None and alone and parts == 1 and moved.l0 == 1:
+        # one cell: calibrated by the exact law
         return DiscreteGaussian.calibrate(moved, epsilon=target.epsilon, delta=target.delta)
-    rho = accounting.rho_within(target.epsilon or Fraction(0), target.delta)
-    return DiscreteGaussian.calibrate(moved, rho=_share(rho, parts))
+    gaussian = DiscreteGaussian.calibrate(moved, rho=_share(rho, parts))
+    if target.rho is None:
+        return gaussian
+    laplace = DiscreteLaplace.calibrate(moved, rho=_share(rho, parts))
+    ways: tuple[AdditiveNoise, ...] = (gaussian, laplace)
+    return min(ways, key=lambda noise: noise.error(moved).std or inf)
 
 
 def _share(rho: Fraction | None, parts: int) -> Fraction:
@@ -177,6 +302,14 @@ def _share(rho: Fraction | None, parts: int) -> Fraction:
     return rho / parts
 
 
-def _size(part: Part) -> float:
-    """Return the logarithm of the error: comparing sums of it, no unit of measure matters."""
-    return log(part.error.std) if part.error.std else -inf
+def _size(part: Part, *, counted: bool) -> float:
+    """Return the logarithm of the error: comparing sums of it, no unit of measure matters.
+
+    Of a selection of groups, that of the size that a group needs to appear, and of its counts if
+    they are wanted.
+    """
+    widths = [float(part.error.halfwidth(_SURE))]
+    if isinstance(part.query, Occurrence):
+        needed = float(part.mechanism.enough(_SURE))
+        widths = [needed, *widths] if counted else [needed]
+    return sum(log(width) if width else -inf for width in widths) / len(widths)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from sfumato.core.number import show
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors, Unit
 from sfumato.relation import (
-    Aggregate,
+    AnyKeys,
     Distinct,
     Filter,
     Join,
     Keys,
     Known,
     Node,
+    Occurrence,
     PerUnit,
     Project,
     Rows,
@@ -23,20 +25,29 @@ from sfumato.relation import (
     Squares,
     Truncate,
     Union,
+    Units,
+    Values,
 )
 from sfumato.relation.bound import reach
 from sfumato.relation.expr import Expr, Name, shown, typed
 from sfumato.relation.kind import Label, Number
 from sfumato.relation.node import children, scope, unit_of, walk
 
+if TYPE_CHECKING:
+    from sfumato.session.part import Asked
 
-def proof(queries: Sequence[Aggregate]) -> str:
-    """Return the reasons for the sensitivities of questions about one relation.
 
-    The conclusions come first, then what they share, down to the table.
+def proof(queries: Sequence[Asked]) -> str:
+    """Return the reasons for the sensitivities of questions.
+
+    For each relation the conclusions come first, then what they share, down to the table.
     """
-    lines = [_conclusion(query) for query in queries]
-    return "\n".join([*lines, f"└─ {_shared(queries[0])}", *_tree(queries[0].node, 1)])
+    found = []
+    for node in dict.fromkeys(query.node for query in queries):
+        same = [query for query in queries if query.node == node]
+        lines = [_conclusion(query) for query in same]
+        found += [*lines, f"└─ {_shared(same[0])}", *_tree(node, 1)]
+    return "\n".join(found)
 
 
 def _tree(node: Node, depth: int) -> list[str]:
@@ -45,31 +56,43 @@ def _tree(node: Node, depth: int) -> list[str]:
     return [f"{'   ' * depth}└─ {_step(node)}", *below]
 
 
-def _conclusion(query: Aggregate) -> str:
+def _conclusion(query: Asked) -> str:
+    moved = query.sensitivity(_unit(query))
+    if isinstance(query, Values):
+        return f"{title(query)}: as many appear or vanish as {norms(moved)}"
+    if isinstance(query, Occurrence):
+        return f"{title(query)} moves by at most {norms(moved)}"
     low, high = query.extent
     unit = "squared steps" if isinstance(query.quantity, Squares) else "steps"
-    adds = "1" if isinstance(query.quantity, Rows | Known) else f"{low:,} to {high:,} {unit}"
-    moved = query.sensitivity(_unit(query))
+    counts = isinstance(query.quantity, Rows | Units | Known)
+    adds = "1" if counts else f"{low:,} to {high:,} {unit}"
     return f"{title(query)}, where a row adds {adds}, moves by at most {norms(moved)}"
 
 
-def _shared(query: Aggregate) -> str:
+def _shared(query: Asked) -> str:
     rows, groups, each = reach(query.node).by(query.keys.columns)
-    groups = min(groups, len(query.keys))
+    groups = min(groups, query.keys.cells or groups)
     text = f"one unit has at most {_plural(min(rows, groups * each), 'row')}"
     if query.keys.columns:
-        cells = f"{len(query.keys):,} groups by {', '.join(query.keys.columns)}"
+        number = "the" if query.keys.cells is None else f"{query.keys.cells:,}"
+        cells = f"{number} groups by {', '.join(query.keys.columns)}"
         text += f", in at most {groups:,} of {cells}, {each:,} in one"
     if _unit(query).neighbors is Neighbors.REPLACE:
         text += "; old ones go and new ones come"
     return text
 
 
-def title(query: Aggregate) -> str:
-    """Name a measured quantity."""
+def title(query: Asked) -> str:
+    """Name what is measured."""
+    if isinstance(query, Values):
+        return f"the values of {shown(query.expr)}"
+    if isinstance(query, Occurrence):
+        return "the number of units in a group that occurs"
     match query.quantity:
         case Rows():
             return "the number of rows"
+        case Units():
+            return "the number of units"
         case Known():
             return f"the number of rows with {shown(query.quantity.expr)}"
     kind = typed(query.quantity.expr, scope(query.node)).kind
@@ -86,15 +109,17 @@ def norms(moved: Sensitivity) -> str:
     return text.partition(", neighbors")[0]
 
 
-def notes(queries: Sequence[Aggregate]) -> list[str]:
+def notes(queries: Sequence[Asked]) -> list[str]:
     """Return what an answer says about clamping, truncation and groups; static, never measured."""
-    query = queries[0]
-    found = [*_cap_notes(query), *_join_notes(query), *_key_notes(query.keys)]
-    kinds = scope(query.node)
-    for asked in dict.fromkeys(q.quantity for q in queries):
-        if isinstance(asked, Rows | Known):
+    found = [note for query in queries for note in (*_cap_notes(query), *_join_notes(query))]
+    found += _key_notes(queries[0].keys)
+    for query in queries:
+        if isinstance(query, Occurrence):
             continue
-        kind = typed(asked.expr, kinds).kind
+        asked = query if isinstance(query, Values) else query.quantity
+        if isinstance(asked, Rows | Units | Known):
+            continue
+        kind = typed(asked.expr, scope(query.node)).kind
         if isinstance(kind, Number):
             low, high = (show(end) for end in kind.bounds)
             what = shown(asked.expr)
@@ -105,7 +130,7 @@ def notes(queries: Sequence[Aggregate]) -> list[str]:
     return list(dict.fromkeys(found))  # a sum and a sum of squares say the same
 
 
-def _cap_notes(query: Aggregate) -> list[str]:
+def _cap_notes(query: Asked) -> list[str]:
     told: dict[str, None] = {}
     for node in walk(query.node):
         if isinstance(node, Truncate):
@@ -118,7 +143,7 @@ def _cap_notes(query: Aggregate) -> list[str]:
     return [*others, f"{last}; intervals do not cover what that leaves out"]
 
 
-def _join_notes(query: Aggregate) -> list[str]:
+def _join_notes(query: Asked) -> list[str]:
     found = []
     for node in walk(query.node):
         if isinstance(node, Join):
@@ -149,13 +174,21 @@ def _caps(node: Truncate) -> list[tuple[int | None, str]]:
     ]
 
 
-def _key_notes(keys: Keys) -> list[str]:
+def _key_notes(keys: AnyKeys) -> list[str]:
     if not keys.columns:
         return []
-    return [f"rows with another or no {' or '.join(keys.columns)} are in no group"]
+    columns = " or ".join(keys.columns)
+    if isinstance(keys, Keys):
+        return [f"rows with another or no {columns} are in no group"]
+    found = [
+        f"rows with no {columns} are in no group, and groups that few units are in do not show"
+    ]
+    if keys.other:
+        found.append(f"the row without {columns} is all groups together that do not show")
+    return found
 
 
-def _unit(query: Aggregate) -> Unit:
+def _unit(query: Asked) -> Unit:
     return unit_of(query.node)
 
 

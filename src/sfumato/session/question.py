@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sfumato.core.budget import Budget
-from sfumato.core.errors import CostError, InputError
-from sfumato.core.number import Exactable, open_unit
-from sfumato.relation import Aggregate, Keys, Node
-from sfumato.relation.lower import lowered
+from sfumato.core.errors import CostError, InputError, KeysError
+from sfumato.core.number import Exactable, failure_probability, open_unit
+from sfumato.relation import AnyKeys, BoughtKeys, Node, reach
+from sfumato.relation.bound import automatic
+from sfumato.relation.bound import caps as caps_of
+from sfumato.relation.node import carries
 from sfumato.release.measure import check_name
 from sfumato.session.output import Output
-from sfumato.session.planner import Wanted, bind, queries
+from sfumato.session.planner import Questions, questions
+from sfumato.session.purchase import WHICH, Cap, Clamp
+from sfumato.session.wanted import Ends, Wanted, bind
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
     from sfumato.session.door import Door
+    from sfumato.session.part import Asked
     from sfumato.session.plan import Plan
+    from sfumato.session.staged import StagedPlan
+    from sfumato.session.within import Within
 
 CONFIDENCE = Fraction(95, 100)
 
@@ -33,52 +40,131 @@ class Question:
 
     session: Door
     wanted: tuple[Wanted, ...]
-    queries: tuple[Aggregate, ...]
+    relation: Node
+    keys: AnyKeys
+    found: Questions
+    purchases: tuple[Cap | Clamp, ...]
     remarks: tuple[str, ...]
+    first: int | None
 
     def __init__(
         self,
         session: Door,
         node: Node,
-        keys: Keys,
+        keys: AnyKeys,
         outputs: Mapping[str, Output],
         remarks: tuple[str, ...] = (),
+        *,
+        first: int | None = None,
+        caps: Mapping[str, int] | None = None,
+        ranges: Mapping[str, Ends] | None = None,
     ) -> None:
-        """Check names and outputs, and find what has to be measured."""
+        """Check names and outputs, and find what has to be measured.
+
+        Args:
+            session: through which it is asked.
+            node: the relation.
+            keys: its groups.
+            outputs: what is asked of each group, by name.
+            remarks: what the answer says beside its notes.
+            first: how many of the groups with the largest numbers are shown; None for all.
+            caps: the caps that were bought, by name.
+            ranges: the ranges that were bought, by the text of the expression.
+        """
         if not outputs:
             raise InputError(
                 "agg needs something to ask, such as agg(n=sf.count(), fare=sf.mean('fare'))."
             )
-        wanted = bind(outputs, node)
+        wanted = bind(outputs, node, ranges)
         taken = [*keys.columns]
         for w in wanted:
             check_name(w.name, "an output")
-            taken += [w.name, f"{w.name}_low", f"{w.name}_high"]
+            rank = w.is_rank and not w.output.interval
+            taken += [w.name]
+            taken += [f"{w.name}_rank_error"] if rank else [f"{w.name}_low", f"{w.name}_high"]
         twice = next((name for name in taken if taken.count(name) > 1), None)
         if twice is not None:
             raise InputError(
                 f"two columns of the answer would be called {twice!r}. Name the output otherwise, "
                 f"as in agg(total=sf.count()); an output n also takes n_low and n_high."
             )
+        if isinstance(keys, BoughtKeys) and keys.other and any(w.is_rank for w in wanted):
+            raise KeysError(
+                "all other groups together have a count and sums, and no quantile is sought in "
+                "them. Leave out other=True, or ask for the quantile by itself."
+            )
         object.__setattr__(self, "session", session)
         object.__setattr__(self, "wanted", wanted)
+        object.__setattr__(self, "relation", node)
+        object.__setattr__(self, "keys", keys)
         object.__setattr__(self, "remarks", remarks)
-        object.__setattr__(self, "queries", tuple(queries(wanted, node, keys)))
+        object.__setattr__(self, "first", first)
+        object.__setattr__(self, "purchases", tuple(_purchases(wanted, node, keys, caps, ranges)))
+        object.__setattr__(self, "found", self._questions(caps or {}))
 
     @property
-    def keys(self) -> Keys:
-        """The public groups."""
-        return self.queries[0].keys
+    def queries(self) -> tuple[Asked, ...]:
+        """What has to be measured."""
+        return tuple(dict.fromkeys(self.found.queries))
 
     @property
     def node(self) -> Node:
         """The relation that is asked: filtered, truncated."""
-        return self.queries[0].node
+        return self.found.node
+
+    @property
+    def plain(self) -> Questions:
+        """What has to be measured if every sum is measured by itself."""
+        return questions(self.wanted, self.relation, self.keys, centered=False)
+
+    def asking(self, outputs: Mapping[str, Output]) -> Question:
+        """Return the question for other outputs of the same groups."""
+        return Question(self.session, self.relation, self.keys, outputs, self.remarks)
+
+    def settled(self, caps: Mapping[str, int], ranges: Mapping[str, Ends]) -> Question:
+        """Return the question with caps and ranges that were bought."""
+        outputs = {w.name: w.output for w in self.wanted}
+        return Question(
+            self.session,
+            self.relation,
+            self.keys,
+            outputs,
+            self.remarks,
+            first=self.first,
+            caps=caps,
+            ranges=ranges,
+        )
+
+    def _questions(self, caps: Mapping[str, int]) -> Questions:
+        """Find what has to be measured; before anything is bought, with the least of it.
+
+        So whatever cannot be asked is refused before it is paid for.
+        """
+        wanted = self.wanted
+        if self.purchases:
+            caps = {one.which: 1 for one in self.purchases if isinstance(one, Cap)}
+            least = {
+                one.text: (Fraction(0), one.kind.step)
+                for one in self.purchases
+                if isinstance(one, Clamp)
+            }
+            wanted = bind({w.name: w.output for w in wanted}, self.relation, least)
+        allowed = None
+        if automatic(self.relation) and carries(self.relation):
+            idle = {} if self.keys.columns else {"max_groups": 1}  # without groups no cap on them
+            allowed = caps_of(self.relation, {**idle, **caps})
+        return questions(wanted, self.relation, self.keys, allowed)
 
     @property
     def sql(self) -> str:
         """The SQL that will run: it reads contract columns and returns integers."""
-        return lowered(self.queries, self.session.dialect)
+        return self.lowered(self.queries)
+
+    def lowered(self, queries: Sequence[Asked]) -> str:
+        """Return the SQL of some questions."""
+        from sfumato.session.scan import statements
+
+        return ";\n\n".join(statements(tuple(dict.fromkeys(queries)), self.session.dialect))
 
     def explain(
         self,
@@ -86,8 +172,9 @@ class Question:
         epsilon: Exactable | None = None,
         delta: Exactable = 0,
         rho: Exactable | None = None,
+        accuracy: Within | Mapping[str, Within] | None = None,
         confidence: Exactable = CONFIDENCE,
-    ) -> Plan:
+    ) -> Plan | StagedPlan:
         """Return what it would cost and how far it would err. Free; reads nothing.
 
         Args:
@@ -95,14 +182,37 @@ class Question:
             epsilon: the price in ε; with `delta` in (ε, δ).
             delta: the δ, which allows Gaussian noise; 0 unless passed.
             rho: the price in ρ, instead.
+            accuracy: how far counts and sums may be off, instead of a price: ``sf.within(50)``, or
+                one for each output. The price is found; with `delta` it may be lower.
             confidence: the probability with which each interval holds.
         """
         from sfumato.session.plan import Plan
 
         if unnamed:
             raise CostError("a cost is named, so that nobody mistakes it: pass epsilon=, or rho=.")
-        target = Budget(epsilon, delta, rho=rho)
-        return Plan.of(self, target, open_unit(confidence, "confidence"))
+        if accuracy is not None:
+            if epsilon is not None or rho is not None:
+                raise CostError(
+                    "accuracy= finds the price, so that none is set beside it. Leave out epsilon= "
+                    "and rho=."
+                )
+            if self.purchases:
+                raise CostError(
+                    "how far an answer errs depends on what is bought for it, so that no price can "
+                    "be found beforehand. Set epsilon=, or declare caps and bounds."
+                )
+            if confidence != CONFIDENCE:
+                raise CostError(
+                    "how surely an answer is within its half-width is part of the wish. Pass "
+                    "accuracy=sf.within(50, confidence=0.99), and leave out confidence=."
+                )
+            return Plan.within(self, accuracy, failure_probability(delta))
+        target, sure = Budget(epsilon, delta, rho=rho), open_unit(confidence, "confidence")
+        if self.purchases:
+            from sfumato.session.staged import StagedPlan
+
+            return StagedPlan.of(self, target, sure)
+        return Plan.of(self, target, sure)
 
     def release(
         self,
@@ -110,6 +220,7 @@ class Question:
         epsilon: Exactable | None = None,
         delta: Exactable = 0,
         rho: Exactable | None = None,
+        accuracy: Within | Mapping[str, Within] | None = None,
         confidence: Exactable = CONFIDENCE,
         request: str | None = None,
     ) -> Release:
@@ -123,6 +234,7 @@ class Question:
             epsilon: the price in ε; with `delta` in (ε, δ).
             delta: the δ, which allows Gaussian noise; 0 unless passed.
             rho: the price in ρ, instead.
+            accuracy: how far counts and sums may be off, instead of a price.
             confidence: the probability with which each interval holds.
             request: an id of your choice, for whoever has to retry: the same id is the same
                 request for ever.
@@ -130,11 +242,43 @@ class Question:
         Raises:
             BudgetExceeded: it costs more than is left; nothing was read.
         """
-        plan = self.explain(*unnamed, epsilon=epsilon, delta=delta, rho=rho, confidence=confidence)
+        plan = self.explain(
+            *unnamed,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            accuracy=accuracy,
+            confidence=confidence,
+        )
         return plan.release(request=request)
+
+    @property
+    def asked(self) -> str:
+        """What is asked, for people."""
+        asked = ", ".join(f"{w.name}={w.output!r}" for w in self.wanted)
+        return asked + (f" by {', '.join(self.keys.columns)}" if self.keys.columns else "")
 
     def __repr__(self) -> str:
         """Show what is asked."""
-        asked = ", ".join(f"{w.name}={w.output!r}" for w in self.wanted)
-        by = f" by {', '.join(self.keys.columns)}" if self.keys.columns else ""
-        return f"<question: {asked}{by}; see .explain(epsilon=...), pay with .release(epsilon=...)>"
+        return (
+            f"<question: {self.asked}; see .explain(epsilon=...), pay with .release(epsilon=...)>"
+        )
+
+
+def _purchases(
+    wanted: Sequence[Wanted],
+    node: Node,
+    keys: AnyKeys,
+    caps: Mapping[str, int] | None,
+    ranges: Mapping[str, Ends] | None,
+) -> Iterator[Cap | Clamp]:
+    """Yield what is to be bought and was not."""
+    if carries(node) and reach(node).rows != 1:
+        for which in WHICH:
+            needed = which in automatic(node) and (which == "max_rows" or keys.columns)
+            if needed and which not in (caps or {}):
+                yield Cap(which, node, keys)
+    texts = dict.fromkeys(w.output.text for w in wanted if w.output.bounds)
+    for text in texts:
+        if text is not None and text not in (ranges or {}):
+            yield Clamp(text, node)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sfumato.ledger import Scope
     from sfumato.relation.partition import Slice
     from sfumato.release.card import Card
+    from sfumato.session.sequel import Sequel
 
 
 class Session:
@@ -65,6 +66,8 @@ class Session:
             answered for a label are answered from the ledger for ever. Without one it is what the
             ledger was last refreshed to, or one for the path, and for a frame a random label.
         rows: the public number of rows, under 'replace' neighbors.
+        sampled: whether the rows are a random sample of a population, each drawn independently of
+            the others; then an answer has intervals about that population: `Release.population`.
         analyst: who asks, where the ledger has shares.
         public: tables that nobody is protected by, by name, for joins: paths or frames.
 
@@ -95,6 +98,7 @@ class Session:
         name: str | None = None,
         version: str | Mapping[str, str] | None = None,
         rows: int | Mapping[str, int] | None = None,
+        sampled: bool | Mapping[str, bool] = False,
         analyst: str | None = None,
         public: Mapping[str, Any] | None = None,
     ) -> None:
@@ -102,10 +106,11 @@ class Session:
         from sfumato.backends.duckdb import DuckDB
 
         if isinstance(source, Mapping):
-            tables = declared(source, unit, schema, rows)
+            tables = declared(source, unit, schema, rows, sampled)
         else:
             facts = Schema(schema) if isinstance(schema, dict) else schema
-            tables = {Source(name or name_of(source), facts, unit, rows): source}  # type: ignore[arg-type]
+            called = name or name_of(source)
+            tables = {Source(called, facts, unit, rows, sampled): source}  # type: ignore[arg-type]
         backend = DuckDB.open(tables)
         opened = ledger_of(ledger, budget, next(iter(tables)).unit, {})
         labels = {}
@@ -231,6 +236,7 @@ class Session:
         delta: Any = 0,
         slice: Slice | None = None,
         scope: Scope | None = None,
+        sequel: Sequel | None = None,
     ) -> tuple[Release, ...]:
         """Measure parts in one charge, through the kernel. Plans and tables call it."""
         if not parts:
@@ -243,7 +249,7 @@ class Session:
         access = Access(
             self._backend, self._ledger, self._versions, self._analyst, slice, scope, self._rng
         )
-        return measure(parts, access, request=request or nonce(), delta=delta)
+        return measure(parts, access, request=request or nonce(), delta=delta, sequel=sequel)
 
     def certificate(self, release: Release) -> Card:
         """Return the certificate of a release, with what the ledger says about it.
@@ -257,6 +263,11 @@ class Session:
             raise InputError("a certificate is that of a release. Pass what release() returned.")
         if release.receipt is None:
             return release.card()
+        if len(release.origins) > 1:
+            raise InputError(
+                "this was computed from several answers, and each has a certificate of its own. "
+                "Ask for theirs."
+            )
         return release.card(recorded(self._ledger, release, self._analyst))
 
     def report(

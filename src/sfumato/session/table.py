@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.core.errors import ExpressionError, QueryError
+from sfumato.core.number import is_integer
 from sfumato.core.schema import Schema
+from sfumato.relation.bought import AnyKeys, BoughtKeys, bought, keys_of
 from sfumato.relation.bound import truncated
 from sfumato.relation.expr import Name, Scope
 from sfumato.relation.keys import Keys
-from sfumato.relation.kind import column_of, kind_of
+from sfumato.relation.kind import Words, column_of, kind_of
 from sfumato.relation.node import (
     Distinct,
     Filter,
@@ -28,9 +30,11 @@ from sfumato.relation.node import (
     unit_of,
 )
 from sfumato.relation.partition import Partition, Slice
+from sfumato.session.asking import Asking
 from sfumato.session.bins import Bins
+from sfumato.session.bounds import undeclared
 from sfumato.session.door import Within, narrowed
-from sfumato.session.output import Output, count, mean, named, std, sum, variance
+from sfumato.session.output import Output, count, named
 from sfumato.session.part import Part
 from sfumato.session.question import Question
 from sfumato.session.units import Units
@@ -47,7 +51,7 @@ LONGEST = 200  # steps of one plan
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Table:
+class Table(Asking):
     """A private table. Transformations return another table; nothing is read until a release.
 
     Get one from `Session.table`.
@@ -81,12 +85,14 @@ class Table:
         return self._with(Project(self._node, tuple({**kept, **new}.items())))
 
     def group_by(self, *columns: str | Sequence[str], keys: Any = None) -> Grouped:
-        """Group by columns whose values are public: those of the schema, or those listed.
+        """Group by columns: by the values of the schema, by those listed, or by those bought.
 
         Args:
             columns: the columns.
             keys: for one column a list of values; for several a mapping from column to list. Every
-                combination is a group, whether or not the data has rows in it.
+                combination is a group, whether or not the data has rows in it. Or ``sf.bought()``,
+                for all columns or for some of a mapping: then the groups that enough units are in
+                appear, whatever they are called.
         """
         names = [name for given in columns for name in _listed(given)]
         if not names:
@@ -99,7 +105,7 @@ class Table:
                     f"{name!r} is not a column here. To group by an expression, make it a column "
                     f"first, as in with_columns(decade='floor(age, 10)').group_by('decade')."
                 )
-        return Grouped(self, Keys.of(visible, names, keys))
+        return Grouped(self, keys_of(visible, names, keys))
 
     def distinct(self, *, within_unit: bool = False) -> Table:
         """Keep one of equal rows.
@@ -218,26 +224,6 @@ class Table:
         """Ask for several numbers at once: ``agg(n=sf.count(), fare=sf.mean("fare"))``."""
         return Question(self._session, self._node, Keys(), named(unnamed, outputs))
 
-    def count(self, expression: str | None = None) -> Question:
-        """Count rows, or those in which an expression is not missing."""
-        return _single(self, count(expression))
-
-    def sum(self, expression: str) -> Question:
-        """Add up a column or an expression."""
-        return _single(self, sum(expression))
-
-    def mean(self, expression: str) -> Question:
-        """Average a column or an expression."""
-        return _single(self, mean(expression))
-
-    def variance(self, expression: str) -> Question:
-        """Take the variance of a column or an expression, of the rows themselves."""
-        return _single(self, variance(expression))
-
-    def std(self, expression: str) -> Question:
-        """Take the standard deviation of a column or an expression, the root of its variance."""
-        return _single(self, std(expression))
-
     def histogram(self, column: str, edges: int | Sequence[Any]) -> Question:
         """Count rows in public bins of a column of numbers, dates or timestamps.
 
@@ -247,6 +233,27 @@ class Table:
                 the last one both. Or how many bins of equal width the declared bounds have.
         """
         return _binned(self, Keys(), column, edges)
+
+    def top(self, column: str, k: int, *, keys: Any = None) -> Question:
+        """Ask for the most frequent values of a column, with how often they come.
+
+        All values that the schema lists are counted, and the counts are put into order; so which
+        ones are shown depends on noise as well. Those of a text column are bought, unless listed.
+
+        Args:
+            column: the column; that of the values in the answer is called so too.
+            k: how many values are shown.
+            keys: as in `group_by`.
+        """
+        if type(k) is not int or k < 1:
+            raise QueryError("top takes how many values to show, such as top('zone', 5).")
+        if not isinstance(column, str):
+            raise QueryError("top takes the name of a column, such as top('zone', 5).")
+        if keys is None and isinstance(self._scope.get(column), Words):
+            keys = bought()
+        groups = self.group_by(column, keys=keys)._keys
+        note = f"only the {k} largest counts are shown: intervals hold before that selection"
+        return Question(self._session, self._node, groups, {"n": count()}, (note,), first=k)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -313,36 +320,16 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Grouped:
-    """A private table in public groups, waiting for what to ask of each."""
+class Grouped(Asking):
+    """A private table in groups, waiting for what to ask of each."""
 
     _table: Table
-    _keys: Keys
+    _keys: AnyKeys
 
     def agg(self, /, *unnamed: Output, **outputs: Output) -> Question:
         """Ask for several numbers at once: ``agg(n=sf.count(), fare=sf.mean("fare"))``."""
         table = self._table
         return Question(table._session, table._node, self._keys, named(unnamed, outputs))
-
-    def count(self, expression: str | None = None) -> Question:
-        """Count rows, or those in which an expression is not missing."""
-        return _single(self, count(expression))
-
-    def sum(self, expression: str) -> Question:
-        """Add up a column or an expression."""
-        return _single(self, sum(expression))
-
-    def mean(self, expression: str) -> Question:
-        """Average a column or an expression."""
-        return _single(self, mean(expression))
-
-    def variance(self, expression: str) -> Question:
-        """Take the variance of a column or an expression, of the rows themselves."""
-        return _single(self, variance(expression))
-
-    def std(self, expression: str) -> Question:
-        """Take the standard deviation of a column or an expression, the root of its variance."""
-        return _single(self, std(expression))
 
     def histogram(self, column: str, edges: int | Sequence[Any]) -> Question:
         """Count rows in public bins of a column, in each group.
@@ -357,7 +344,9 @@ class Grouped:
     def __repr__(self) -> str:
         """Show the groups."""
         by = ", ".join(self._keys.columns)
-        return f"<{len(self._keys):,} public groups by {by} of {self._table!r}>"
+        if self._keys.cells is None:
+            return f"<groups by {by}, to be bought, of {self._table!r}>"
+        return f"<{self._keys.cells:,} public groups by {by} of {self._table!r}>"
 
 
 def _is_pair(given: object) -> bool:
@@ -372,14 +361,21 @@ def _listed(given: Any) -> Sequence[str]:
     return names
 
 
-def _single(asked: Table | Grouped, output: Output) -> Question:
-    return asked.agg(**{output.name: output})
-
-
-def _binned(table: Table, keys: Keys, column: str, edges: Any) -> Question:
+def _binned(table: Table, keys: AnyKeys, column: str, edges: Any) -> Question:
+    if isinstance(keys, BoughtKeys):
+        raise QueryError(
+            "a histogram in groups needs groups that are listed. Pass keys=[...], or make the bins "
+            "a column and buy both: with_columns(bin='floor(fare, 10)').group_by('zone', 'bin', "
+            "keys=sf.bought())."
+        )
     if not isinstance(column, str):
         raise QueryError("histogram takes the name of a column, such as histogram('fare', 20).")
     refuse_unit(Name(column), table._node)
+    if is_integer(edges) and undeclared(Name(column), table._node) is not None:
+        raise QueryError(
+            f"no bounds are declared for {column!r}, so that there is nothing to divide into bins "
+            f"of equal width. Pass the edges: histogram({column!r}, [0, 10, 50, 200])."
+        )
     bins = Bins.of(table._scope, column, edges)
     same = {name: Name(name) for name in table._scope}
     cut = table._with(Project(table._node, tuple({**same, column: bins.expr}.items())))

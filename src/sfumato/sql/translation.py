@@ -54,7 +54,7 @@ _FUNCTIONS: dict[type, tuple[str, tuple[str, ...]]] = {
     exp.Minute: ("minute", ("this",)),
     exp.Date: ("date", ("this",)),
 }
-_CALLED = {name: name for name in ("clamp", "divide", "integer", "is_null", "weekday")}
+_CALLED = {name: name for name in ("clamp", "divide", "integer", "is_null", "magnitude", "weekday")}
 _CALLED["isnull"] = "is_null"
 _PARTS = {name: name for name in ("year", "quarter", "month", "day", "weekday", "hour", "minute")}
 _PARTS["isodow"] = "weekday"

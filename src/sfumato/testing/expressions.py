@@ -125,7 +125,7 @@ def _number(pen: _Pen) -> Expr:
             return Call(name, (pen.expr(Number), pen.expr(Number)))
         case "/":
             return Call(name, (pen.expr(Number), Constant(pen.one((*_POSITIVE, -2)))))
-        case "//" | "%" | "floor" | "ceil":
+        case "//" | "%" | "floor" | "ceil" | "magnitude":
             return Call(name, (pen.expr(Number), Constant(pen.one(_POSITIVE))))
         case "round":
             return Call(name, (pen.expr(Number), Constant(pen.one((0, 1, -1)))))
@@ -142,7 +142,7 @@ def _number(pen: _Pen) -> Expr:
 
 _NUMERIC = (
     *("+", "*", "-", "/", "//", "%", "floor", "ceil", "round", "divide", "clamp", "abs", "negate"),
-    *("integer", "choice", "choice"),
+    *("integer", "magnitude", "choice", "choice"),
 )
 
 

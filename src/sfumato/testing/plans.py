@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 from sfumato.core.errors import ExpressionError, SensitivityError
 from sfumato.relation import (
     Aggregate,
+    AnyKeys,
+    BoughtKeys,
     Call,
     Constant,
     Distinct,
@@ -30,6 +32,7 @@ from sfumato.relation import (
     Known,
     Name,
     Node,
+    Occurrence,
     PerUnit,
     Project,
     PublicTable,
@@ -41,12 +44,14 @@ from sfumato.relation import (
     Total,
     Truncate,
     Union,
+    Units,
+    Values,
     bounded,
     reach,
 )
 from sfumato.relation.bound import truncated
 from sfumato.relation.expr import Scope, typed
-from sfumato.relation.kind import Kind, Label, Number, Truth, domain, value
+from sfumato.relation.kind import Day, Instant, Kind, Label, Number, Truth, domain, value
 from sfumato.relation.node import carries, unit_of, walk
 from sfumato.relation.node import scope as scope_of
 from sfumato.relation.summary import Function
@@ -261,12 +266,46 @@ def _some_of(columns: list[str], sizes: Sequence[int]) -> st.SearchStrategy[list
 
 
 @st.composite
-def quantities(draw: st.DrawFn, scope: Scope) -> Quantity:
-    """Numbers of rows, of known values, and sums of distances from a center or of their squares."""
-    chosen = draw(st.sampled_from(("rows", "known", "total", "total", "squares")))
+def bought_keys(
+    draw: st.DrawFn, scope: Scope, columns: Sequence[str] | None = None, *, other: bool = False
+) -> BoughtKeys:
+    """Groups that occur, by one or two columns; of some columns only values that are listed.
+
+    Args:
+        draw: given by hypothesis.
+        scope: the columns in scope, by name.
+        columns: those to group by; any if None or none.
+        other: whether the rest may be one more group.
+    """
+    names = list(columns or draw(_some_of(list(scope), (1, 1, 2))))
+    codes: list[tuple[Any, ...] | None] = []
+    for name in names:
+        every = domain(scope[name])
+        listed: Sequence[Any] = TEXTS if every is None else [*every[:3], *every[-2:]]
+        if isinstance(scope[name], Truth):
+            listed = [bool(held) for held in listed]
+        some = draw(st.lists(st.sampled_from(listed), min_size=1, unique=True))
+        codes.append(tuple(some) if draw(st.integers(0, 3)) == 3 else None)
+    kinds = tuple(scope[name] for name in names)
+    return BoughtKeys(tuple(names), kinds, tuple(codes), other and draw(st.booleans()))
+
+
+@st.composite
+def quantities(draw: st.DrawFn, scope: Scope, *, units: bool = False) -> Quantity:
+    """Numbers of rows, of known values, and sums of distances from a center or of their squares.
+
+    Args:
+        draw: given by hypothesis.
+        scope: the columns in scope, by name.
+        units: whether numbers of units too: where rows still carry theirs.
+    """
+    known = ("rows", "known", "total", "total", "squares")
+    chosen = draw(st.sampled_from((*known, "units") if units else known))
     match chosen:
         case "rows":
             return Rows()
+        case "units":
+            return Units()
         case "known":
             kinds = [Number, Truth, *dict.fromkeys(type(kind) for kind in scope.values())]
             return Known(draw(expressions(scope, draw(st.sampled_from(kinds)), depth=1)))
@@ -303,12 +342,74 @@ def plans(
     node = draw(nodes(source, truncate=truncate, algebra=algebra))
     visible = scope_of(node)
     groups = draw(keys(visible, draw(_truncated_by(node))))
-    asked: list[Quantity] = [Rows(), *draw(st.lists(quantities(visible), max_size=2))]
-    values = tuple(q.expr for q in asked if not isinstance(q, Rows))
-    if not hand or reach(node).rows is None:
-        node = bounded(node, groups, values)
+    several = st.lists(quantities(visible, units=carries(node)), max_size=2)
+    asked: list[Quantity] = [Rows(), *draw(several)]
+    node = _bounded(node, groups, asked, by_hand=hand)
     made = [query for quantity in asked if (query := _made(node, groups, quantity)) is not None]
     return made or [Aggregate(node, groups, Rows())]
+
+
+@st.composite
+def values(
+    draw: st.DrawFn,
+    source: Source,
+    *,
+    by_hand: bool | None = None,
+    algebra: Sequence[str] = (),
+) -> Values:
+    """Bags of values: of an expression, in the cells of one relation; listed or to be bought.
+
+    Args:
+        draw: given by hypothesis.
+        source: the table.
+        by_hand: whether to make trees by hand, as in `plans`; both if None.
+        algebra: which of `ALGEBRA` may be among the nodes.
+    """
+    hand = draw(st.booleans()) if by_hand is None else by_hand
+    truncate = hand and source.unit.column is not None
+    node = draw(nodes(source, truncate=truncate, algebra=algebra))
+    visible = scope_of(node)
+    by = draw(_truncated_by(node))
+    groups: AnyKeys = draw(st.one_of(keys(visible, by), bought_keys(visible, by)))
+    kinds = [Number, *(type(k) for k in visible.values() if isinstance(k, Number | Day | Instant))]
+    expr = draw(expressions(visible, draw(st.sampled_from(kinds)), depth=1))
+    return Values(_bounded(node, groups, [Known(expr)], by_hand=hand), groups, expr)
+
+
+@st.composite
+def selections(
+    draw: st.DrawFn,
+    source: Source,
+    *,
+    by_hand: bool | None = None,
+    algebra: Sequence[str] = (),
+) -> list[Occurrence | Aggregate]:
+    """Groups that occur, and questions about those that will be chosen: one statement for all.
+
+    Args:
+        draw: given by hypothesis.
+        source: the table.
+        by_hand: whether to make trees by hand, as in `plans`; both if None.
+        algebra: which of `ALGEBRA` may be among the nodes.
+    """
+    hand = draw(st.booleans()) if by_hand is None else by_hand
+    truncate = hand and source.unit.column is not None
+    node = draw(nodes(source, truncate=truncate, algebra=algebra))
+    visible = scope_of(node)
+    groups = draw(bought_keys(visible, draw(_truncated_by(node)), other=True))
+    several = st.lists(quantities(visible, units=carries(node)), max_size=2)
+    asked: list[Quantity] = [Rows(), *draw(several)]
+    node = _bounded(node, groups, asked, by_hand=hand)
+    made = [query for quantity in asked if (query := _made(node, groups, quantity)) is not None]
+    return [Occurrence(node, groups), *made]
+
+
+def _bounded(node: Node, groups: AnyKeys, asked: Sequence[Quantity], *, by_hand: bool) -> Node:
+    """Return a relation that can be asked: a tree made by hand as it is, if it is bounded."""
+    if by_hand and reach(node).rows is not None:
+        return node
+    used = tuple(q.expr for q in asked if not isinstance(q, Rows | Units))
+    return bounded(node, groups, used)
 
 
 @st.composite
@@ -321,7 +422,7 @@ def _truncated_by(draw: st.DrawFn, node: Node) -> Sequence[str] | None:
     return draw(st.sampled_from(kept)) if kept and same else None
 
 
-def _made(node: Node, groups: Keys, quantity: Quantity) -> Aggregate | None:
+def _made(node: Node, groups: AnyKeys, quantity: Quantity) -> Aggregate | None:
     """Return the question, unless one unit could move it beyond the range of integers."""
     try:
         query = Aggregate(node, groups, quantity)

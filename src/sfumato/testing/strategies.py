@@ -161,6 +161,18 @@ def all_mechanisms() -> st.SearchStrategy[Any]:
             st.just(1),
             rates,
         ),
+        st.builds(
+            mechanisms.Quantiles,
+            st.lists(
+                st.tuples(st.fractions(0, 1, max_denominator=10), st.integers(-50, 50)),
+                min_size=1,
+                max_size=6,
+            ),
+            st.just(0),
+            st.integers(1, 100),
+            st.just(1),
+            rates,
+        ),
         st.builds(mechanisms.PermuteAndFlip, st.just(("a", "b", "c")), rates),
         st.builds(mechanisms.NoisyMax, st.just(("a", "b", "c")), numbers("1/10", "100")),
         st.builds(mechanisms.TopK, st.just(("a", "b", "c")), st.integers(1, 3), rates),

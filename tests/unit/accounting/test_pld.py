@@ -401,3 +401,14 @@ def test_unknown_losses_and_numbers_are_refused():
         pld.bounds(Pure(1), 1)
     with pytest.raises(RangeError):
         pld.delta_bounds(Pure(1), -1)
+
+
+def test_failures_alone_beside_other_parts_are_added_to_them():
+    """A part that only fails has no width for a grid, and was once divided by."""
+    noise = GaussianShift(3, 1, scalar=True)
+    together = Composed.of([noise, Approximate(0, "1e-7")])
+    alone = pld.delta_bounds(noise, 1)
+    found = pld.delta_bounds(together, 1)
+    assert alone.high <= found.high < alone.high + Fraction("1.1e-7") + alone.high / 100
+    assert pld.bounds(noise, "9e-7").low <= pld.bounds(together, "1e-6").high
+    assert pld.bounds(together, "1e-6").high < pld.bounds(noise, "8e-7").high

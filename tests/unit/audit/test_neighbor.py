@@ -153,6 +153,7 @@ def test_every_mechanism_of_the_library_has_inputs():
         "PermuteAndFlip": M.PermuteAndFlip(("a", "b"), rate=1),
         "ProposeTestRelease": M.ProposeTestRelease(0, 10, 1, 1, 1, 14, 1),
         "Quantile": M.Quantile(q="0.5", low=0, high=1, step=1, rate=1),
+        "Quantiles": M.Quantiles(["0.5", "0.9"], low=0, high=1, step=1, rate=1),
         "RandomizedResponse": M.RandomizedResponse(1),
         "RestrictedTriangles": M.RestrictedTriangles(6, 3, 1),
         "SampleAggregate": M.SampleAggregate(max, 4, 0, 10, 1, 1),

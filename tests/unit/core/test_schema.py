@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sfumato.core import codec
 from sfumato.core.errors import ColumnError, SfumatoError, UnknownName
 from sfumato.core.schema import (
     Boolean,
@@ -83,6 +84,39 @@ def test_bounds_end_where_sums_would_overflow():
         lambda: Timestamp(NEW_YEAR, LEAP_DAY, "1e-30"),
     ):
         with pytest.raises(ColumnError, match=r"2\^62 steps"):
+            make()
+
+
+FARTHEST = 2**53 - 1
+
+
+def test_numbers_may_have_no_bounds():
+    whole, cents = Integer(nullable=True), Real(step="0.01")
+    assert whole.low is whole.high is cents.low is cents.high is None
+    assert whole.bounds == (-FARTHEST, FARTHEST)
+    assert cents.bounds == (Fraction(-FARTHEST, 100), Fraction(FARTHEST, 100))
+    assert Integer(0, 9).bounds == (0, 9)
+    assert Real(0, 9, 1).bounds == (0, 9)
+    assert whole != Integer(-FARTHEST, FARTHEST, nullable=True)
+    for column in (whole, cents, Schema(a=whole, b=cents)):
+        assert codec.decode(codec.encode(column)) == column
+
+
+def test_bounds_leave_their_encoding_as_it_was():
+    assert codec.encode(Integer(0, 9)) == b'{"$":"Integer","high":9,"low":0,"nullable":false}'
+
+
+@pytest.mark.parametrize("make", [Integer, lambda **ends: Real(step=1, **ends)])
+def test_one_bound_alone_is_refused(make):
+    with pytest.raises(ColumnError, match="high is missing: a range has two ends"):
+        make(low=0)
+    with pytest.raises(ColumnError, match="low is missing: a range has two ends"):
+        make(high=0)
+
+
+def test_real_without_step_is_refused():
+    for make in (Real, lambda: Real(0, 1), lambda: Real(nullable=True)):
+        with pytest.raises(ColumnError, match="step is missing"):
             make()
 
 

@@ -76,6 +76,21 @@ def test_draft_takes_the_step_of_a_decimal_from_its_type():
     assert 'x = { type = "real", low = ?, high = ?, step = "0.01" }' in text
 
 
+def test_draft_mentions_that_bounds_may_be_left_out():
+    text = text_of(table(rider_id="BIGINT", tip="DECIMAL(9,3)", points="BIGINT"))
+    offered = [line for line in text.split("\n") if "a sum has to buy a range first" in line]
+    assert [line.partition("  #")[0] for line in offered] == [
+        '# tip = { type = "real", step = "0.001" }',
+        '# points = { type = "integer" }',
+    ]
+    taken = "\n".join(
+        line.removeprefix("# ") if line in offered else line for line in text.split("\n")
+    )
+    schema = read(taken).tables["trips"].schema
+    assert schema["tip"] == Real(step="0.001")
+    assert schema["points"] == Integer()
+
+
 def test_draft_of_text_file_takes_every_type_for_a_question():
     text = text_of(table(typed=False, id="VARCHAR", age="VARCHAR", title="VARCHAR"))
     assert dict(read(text).tables["trips"].schema) == {"age": Integer(0, 120)}

@@ -89,6 +89,11 @@ BY_ROW = {"unit": 'unit = "row"'}
             {"unit": 'unit = "rider_id"\nmax_groups = 51\nmax_rows_per_group = 2'},
             "warning unit.many-rows tables.trips",
         ),
+        ({"unit": 'unit = "rider_id"\nmax_rows = "auto"'}, "note unit.bought-caps tables.trips"),
+        (
+            {"unit": 'unit = "rider_id"\nmax_groups = "auto"\nmax_rows_per_group = 200'},
+            "note unit.bought-caps tables.trips",
+        ),
         (
             {"columns": 'zone = { type = "text" }\nfare = { type = "integer", low = 0, high = 9 }'},
             f"note column.text {COLUMNS}.zone",
@@ -107,6 +112,11 @@ BY_ROW = {"unit": 'unit = "row"'}
             },
             f"warning column.fine-step {COLUMNS}.fare",
         ),
+        (
+            {"columns": 'zone = { type = "text" }\nfare = { type = "real", step = "1e-11" }'},
+            f"note column.no-bounds {COLUMNS}.fare",
+        ),
+        ({"columns": 'fare = { type = "integer" }'}, f"note column.no-bounds {COLUMNS}.fare"),
         ({"columns": 'fare = { type = "boolean" }'}, f"note column.undeclared {COLUMNS}"),
         ({"columns": 'fares = { type = "boolean" }'}, f"error column.missing {COLUMNS}.fares"),
         (
@@ -132,6 +142,17 @@ BY_ROW = {"unit": 'unit = "row"'}
 )
 def test_finding_is_made(folder, change, finding):
     assert tuple(finding.split(" ", 2)) in found(folder, **change)
+
+
+def test_caps_that_are_bought_are_a_note_and_nothing_else(folder):
+    caps = 'max_rows = "auto"\nmax_groups = "auto"\nmax_rows_per_group = 500'
+    assert found(folder, unit=f'unit = "rider_id"\n{caps}') == [
+        ("note", "unit.bought-caps", "tables.trips")
+    ]
+    large = 'max_rows = "auto"\nmax_groups = 100\nmax_rows_per_group = 5'
+    assert [rule for _, rule, _ in found(folder, unit=f'unit = "rider_id"\n{large}')] == [
+        "unit.bought-caps"
+    ]
 
 
 @pytest.mark.parametrize(

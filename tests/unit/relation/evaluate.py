@@ -134,6 +134,17 @@ def rounded(x, digits=Fraction(0)):
     return nearest(x / grid) * grid
 
 
+def magnitude(x, unit=Fraction(1)):
+    """Count the bins up to a number: from 4 on, four of one width until it doubles."""
+    size, found, width = floor(abs(x) / unit), 0, 1
+    least = 0
+    while size >= least + width:
+        least, found = least + width, found + 1
+        if least == 8 * width:
+            width *= 2
+    return Fraction(found if x >= 0 else -found)
+
+
 def clock(value):
     if isinstance(value, str):
         return datetime.fromisoformat(value)
@@ -165,6 +176,7 @@ STRICT = {
     "least": min,
     "greatest": max,
     "clamp": lambda x, low, high: min(max(x, low), high),
+    "magnitude": magnitude,
     "integer": lambda x: Fraction(int(x)) if isinstance(x, bool) else nearest(x),
     "=": equal,
     "<>": lambda a, b: not equal(a, b),

@@ -108,6 +108,15 @@ FIXTURES = {
         ("clamp(x, 20, 30)", [(10, 20)]),
         ("clamp(huge, 0, 5) * 2", [(EDGE, 10), (-EDGE, 0)]),
     ],
+    "magnitude": [
+        ("magnitude(x)", [(0, 0), (7, 7), (8, 8), (9, 8), (10, 9), (-10, -9), (-7, -7), (N, N)]),
+        ("magnitude(money, 0.01)", [(CENT, 1), (10, 35), (-10, -35), (200, 52), (N, N)]),
+        ("magnitude(money)", [(Fraction("0.99"), 0), (Fraction("-15.99"), -11), (16, 12)]),
+        ("magnitude(money, 2.5)", [(Fraction("2.49"), 0), (-5, -2), (200, 21)]),
+        ("magnitude(huge)", [(EDGE, 244), (EDGE - 1, 243), (-EDGE, -244), (2**54 - 1, 211)]),
+        ("magnitude(x, 0.25)", [(2, 8), (-3, -10)]),
+        ("magnitude(1000) + x", [(0, 35)]),
+    ],
     "integer": [
         ("integer(x > 0)", [(1, 1), (0, 0), (N, N)]),
         ("CAST(money AS INTEGER)", [(HALF, 1), (-HALF, -1), (Fraction("1.49"), 1)]),

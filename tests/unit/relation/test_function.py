@@ -114,6 +114,9 @@ def test_function_computes(answer, name, text, rows):
         ("greatest(x, y)", Number(-4, 10)),
         ("clamp(x, 0, 100)", Number(0, 10)),
         ("clamp(x, 20, 30)", Number(20, 20)),
+        ("magnitude(x)", Number(-9, 9)),
+        ("magnitude(money, 0.01)", Number(-39, 52)),
+        ("magnitude(huge)", Number(-244, 244)),
         ("integer(flag)", Number(0, 1)),
         ("CASE WHEN flag THEN x ELSE 20.5 END", Number(-20, 41, Fraction(1, 2))),
         (
@@ -174,6 +177,9 @@ def test_function_states_the_tightest_range(text, kind):
         ("least(x)", "least takes at least 2 arguments, and here it has 1"),
         ("clamp(x, 5, 3)", "clamp(x, 3, 5)"),
         ("clamp(x, y, 3)", "two constants"),
+        ("magnitude(zone)", "magnitude cannot be applied to a category"),
+        ("magnitude(x, 0)", "a positive constant"),
+        ("magnitude(x, y)", "a positive constant"),
         ("x AND flag", "and cannot be applied to a number (x) and a truth value"),
         ("NOT x", "not cannot be applied to a number"),
         ("NOT NULL", "not cannot be applied to NULL"),
@@ -207,6 +213,7 @@ def test_unknown_column_is_named():
         *("huge + 1", "huge - x", "huge * 2", "huge * huge", "huge < 0.5", "huge + huge"),
         *("huge // 3", "huge % 7", "divide(huge, x, 0.5)", "floor(huge, 10)", "ceil(huge, 10)"),
         *("round(huge, -1)", "greatest(huge, 0.1)", "clamp(huge, 0, 0.5)", "coalesce(huge, 0.5)"),
+        *("magnitude(huge, 0.5)", "magnitude(x, 1e19)"),
         *("round(x, 18) / 1e18 + round(x, 18)", "(x - x) * 0 + 1e-30", "x + 1e19"),
     ],
 )

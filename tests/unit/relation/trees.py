@@ -87,7 +87,7 @@ def expressions(draw, scope, depth=3):
 
 EVERY = [Number, Truth, Label, Words, Day, Instant]
 PARTS = ["day", "hour", "minute", "month", "quarter", "weekday", "year"]
-GRIDS = ["//", "%", "ceil", "floor", "round"]
+GRIDS = ["//", "%", "ceil", "floor", "magnitude", "round"]
 MAKES = {
     Number: [
         *("+", "-", "*", "/", "abs", "clamp", "divide", "greatest", "least", "integer"),
@@ -187,7 +187,7 @@ class Grower:
                 return [first]
             case "round":
                 return [first, Constant(self.one(0, 1, -1, -3, 4, 18))]
-            case "//" | "%" | "floor" | "ceil":
+            case "//" | "%" | "floor" | "ceil" | "magnitude":
                 grid = [Constant(self.draw(POSITIVE))]
                 return [first, *grid] if name in ("//", "%") or few > 1 else [first]
             case "/":

@@ -1,4 +1,6 @@
 import pickle
+import re
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +10,10 @@ from sfumato.core.errors import CodecError, InputError, LossError, NeighborsErro
 from sfumato.core.loss import Concentrated, LaplaceShift, Pure
 from sfumato.core.unit import Unit
 from sfumato.release import Estimate, Measure, Release
+from sfumato.release.error import Noise
+from sfumato.release.form import Form
+from sfumato.release.noisy import Noisy
+from sfumato.release.price import Price
 
 COST = LaplaceShift(2, 1, 1)
 
@@ -198,6 +204,61 @@ def test_footer_names_the_receipt_and_whether_it_is_durable():
     parts = ((), (Measure("n", (1,)),), Fraction(9, 10), COST)
     assert repr(Release(*parts, receipt="r-1")).endswith("receipt r-1, not durable")
     assert repr(Release(*parts, receipt="r-1", durable=True)).endswith("receipt r-1")
+
+
+def test_price_is_the_last_line(town):
+    assert repr(town()).splitlines()[-1] == "price: ε = 1, ρ = 0.5"
+    assert repr(town().derive(x="n + 1")).splitlines()[-1] == "price: ε = 1, ρ = 0.5"
+    bare = town(price=Price(None, "1e-6"))
+    assert repr(bare).splitlines()[-1].startswith("intervals at")
+    assert repr(town(price=Price("1/3", "1e-6"))).endswith("price: ε = 0.333334, δ = 1e-06")
+
+
+def test_text_without_the_newer_fields_still_reads(town):
+    old = Release((), (Measure("n", (7,), (1,), (9,)),), Fraction(9, 10), COST)
+    assert not {"noisy", "sampled", "origins", "form"} & set(re.findall(r'"(\w+)":', old.to_json()))
+    assert (old.noisy, old.sampled, old.origins) == ((), False, ())
+    answer = town(sampled=True)
+    text = answer.to_json()
+    assert '"sampled":true' in text
+    with pytest.raises(CodecError, match="canonical form"):  # one value, one text
+        Release.from_json(text.replace('"sampled":true', '"sampled":false'))
+
+
+def test_new_answers_and_what_is_computed_from_them_read_back(town):
+    answer = town().derive(x="fare / n").share("n").sort("n").head(2)
+    again = Release.from_json(answer.to_json())
+    assert again == answer
+    assert again["x"] * again["n"] == answer["x"] * answer["n"]
+    assert pickle.loads(pickle.dumps(answer)) == answer  # noqa: S301
+
+
+def test_draws_of_a_release_belong_to_it(town):
+    answer = town()
+    for wrong in (
+        {"noisy": ()},
+        {"noisy": answer.noisy[:1]},
+        {"noisy": (*answer.noisy, answer.noisy[0])},
+        {"noisy": ("7/n",)},
+        {"sampled": 1},
+        {"origins": ("receipt",)},
+    ):
+        with pytest.raises(InputError):
+            replace(answer, **wrong)
+    with pytest.raises(InputError, match="form="):
+        Measure("n", (1,), form="7/n")
+    with pytest.raises(InputError, match="form="):
+        Measure("n", ("a",), form=Form.linear({"a": 1}))
+
+
+def test_release_of_a_draw_can_be_computed_with(make):
+    noise = Noise("laplace", 2)
+    answer = make([5, 7], keys={"k": ["a", "b"]}, noise=noise, draw="0f3a")
+    assert (answer["n"] - answer["n"]).value.tolist() == [0, 0]
+    assert answer.noisy == (Noisy("0f3a", noise, (5, 7)),)
+    for half in ({"noise": noise}, {"draw": "0f3a"}):
+        with pytest.raises(InputError, match="go together"):
+            make([5], keys={"k": [1]}, **half)
 
 
 def test_footer_says_when_there_is_no_interval(make):

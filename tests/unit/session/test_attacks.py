@@ -102,7 +102,7 @@ def test_mechanism_of_ones_own_measures_no_table(town):
         sf.mechanisms.GridLaplace(1, "0.5"),
     )
     for mechanism in (Cheap(1), object(), *others):
-        with pytest.raises(InputError, match=r"whole numbers"):
+        with pytest.raises(InputError, match=r"cells of a table are measured with"):
             session.table().measure(session.table().count().queries[0], mechanism)
     with pytest.raises(InputError, match="Aggregate"):
         session.table().measure("count", DiscreteLaplace(1))

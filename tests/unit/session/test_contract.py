@@ -129,7 +129,7 @@ def test_contract_holds_tables_in_order():
             member=sf.Boolean(nullable=True),
         ),
         2500,
-        Path("/data"),
+        folder=Path("/data"),
     )
     visits = contract.tables["visits"]
     assert (visits.version, visits.rows) == (None, None)
@@ -247,6 +247,31 @@ def test_unit_of_one_table_is_the_units_of_the_ledger():
     expected = sf.Unit.by("rider_id", max_groups=5, max_rows_per_group=2)
     contract = parse(trips(unit))
     assert contract.unit == contract.tables["trips"].unit == expected
+
+
+@pytest.mark.parametrize(
+    ("caps", "unit"),
+    [
+        ('max_rows = "auto"', sf.Unit.by("id", max_rows="auto")),
+        (
+            'max_rows = 1\nmax_groups = "auto"',
+            sf.Unit.by("id", max_rows=1, max_groups="auto"),
+        ),
+        (
+            'max_groups = "auto"\nmax_rows_per_group = 4',
+            sf.Unit.by("id", max_groups="auto", max_rows_per_group=4),
+        ),
+    ],
+)
+def test_caps_may_be_bought(caps, unit):
+    contract = Contract.parse(trips(f'unit = "id"\n{caps}'))
+    assert contract.tables["trips"].unit == contract.unit == unit
+
+
+def test_unit_of_the_ledger_has_the_caps_that_nobody_knows():
+    first, second = 'unit = "id"\nmax_rows = 50', 'unit = "id"\nmax_rows = "auto"'
+    assert Contract.parse(two(first, second)).unit.max_rows == "auto"
+    assert Contract.parse(two(second, first)).unit.max_rows == "auto"
 
 
 def test_tables_of_one_column_need_no_name():
@@ -430,13 +455,13 @@ REFUSALS = {
     ),
     "cap of zero": (trips('unit = "id"\nmax_rows = 0'), "tables.trips: max_rows = 0 is not a cap"),
     "cap of half a row": (trips('unit = "id"\nmax_rows = 1.5'), "tables.trips: max_rows = 1.5 is"),
-    "bought rows": (
-        trips('unit = "id"\nmax_rows = "auto"'),
-        "tables.trips.max_rows: a cap that is bought is not supported yet. Write a number: max_row",
+    "bought rows of a group": (
+        trips('unit = "id"\nmax_rows = 1\nmax_rows_per_group = "auto"'),
+        "tables.trips.max_rows_per_group: max_rows and max_groups can be bought, and this cannot. ",
     ),
-    "bought groups": (
-        trips('unit = "id"\nmax_rows = 1\nmax_groups = "auto"'),
-        "tables.trips.max_groups: a cap that is bought is not supported yet. ",
+    "cap in another word": (
+        trips('unit = "id"\nmax_rows = "automatic"'),
+        "tables.trips: max_rows = 'automatic' is not a finite, exact number",
     ),
     "cap of a row": (
         trips('unit = "row"\nmax_rows = 3'),
@@ -554,6 +579,15 @@ REFUSALS = {
         f"{COLUMN}.type: there is no such type. Write one of integer, real, category, boolean, ",
     ),
     "no low": (trips(columns='x = { type = "integer", high = 1 }'), f"{COLUMN}: low is missing. "),
+    "no high of a number": (
+        trips(columns='x = { type = "real", low = 0, step = 1 }'),
+        f"{COLUMN}: high is missing. ",
+    ),
+    "neither bounds nor step": (
+        trips(columns='x = { type = "real" }'),
+        f"{COLUMN}: step is missing",
+    ),
+    "no bounds of days": (trips(columns='x = { type = "date" }'), f"{COLUMN}: low is missing. "),
     "no high": (trips(columns='x = { type = "date", low = 1 }'), f"{COLUMN}: high is missing. "),
     "no step": (
         trips(columns='x = { type = "real", low = 0, high = 1 }'),

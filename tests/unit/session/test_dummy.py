@@ -25,6 +25,8 @@ SCHEMA = sf.Schema(
     huge=sf.Integer(-(2**62), 2**62),
     fare=sf.Real("0.5", 2, step="0.25", nullable=True),
     third=sf.Real(0, 1, step="1/3"),
+    free=sf.Integer(),
+    cents=sf.Real(step="0.01"),
     paid=sf.Boolean(nullable=True),
     day=sf.Date("2026-01-30", "2026-02-02"),
     at=sf.Timestamp("1969-12-31T23:59:58", "1970-01-01T00:00:02", step="0.5"),
@@ -69,6 +71,12 @@ def test_moments_lie_on_the_grid(rows):
 def test_large_numbers_stay_within_their_bounds(rows):
     assert all(abs(value) <= 2**62 for value in rows["huge"])
     assert len(set(rows["huge"])) > 1900
+
+
+def test_numbers_without_bounds_are_modest(rows):
+    assert all(0 <= value <= 1000 for value in rows["free"])
+    assert all(0 <= value <= 10 for value in rows["cents"])
+    assert len(set(rows["cents"])) > 100
 
 
 def test_only_nullable_columns_have_missing_values(rows):

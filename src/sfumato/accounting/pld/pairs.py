@@ -28,6 +28,7 @@ from sfumato.core.loss import (
     Worst,
 )
 
+_LITTLE = Fraction(1, 10**6)  # ε in place of none at all
 _LARGEST_SHIFT = 2**40  # whole numbers up to here, times their errors, stay exact in floats
 
 
@@ -105,7 +106,9 @@ def _leaf(loss: Loss) -> Pairs | None:
         response = _one(Response(loss.epsilon), tight=type(loss) is Pure)
         return response if loss.epsilon else nothing
     if type(loss) is Approximate:
-        return _one(Response(loss.epsilon, loss.delta)) if loss.epsilon or loss.delta else nothing
+        if not loss.epsilon:  # a law of one loss has no width to lay a grid over: up, to a little
+            return _one(Response(_LITTLE, loss.delta), tight=False) if loss.delta else nothing
+        return _one(Response(loss.epsilon, loss.delta))
     if type(loss) is LaplaceTradeoff:
         return _one(Laplace(loss.epsilon)) if loss.epsilon else nothing
     if type(loss) is GaussianTradeoff:

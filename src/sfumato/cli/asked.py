@@ -1,0 +1,168 @@
+"""What was typed behind `sfumato query`, and what makes no sense whatever the tables are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.core.errors import AnalystError, ContractError, CostError, InputError, KeysError
+
+if TYPE_CHECKING:
+    from sfumato.session import Contract
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What was typed; numbers stay text, so that every digit counts."""
+
+    contract: Path
+    table: str | None
+    where: tuple[str, ...]
+    group_by: tuple[str, ...]
+    keys: tuple[str, ...]
+    bought: bool
+    other: bool
+    count: bool
+    sum: tuple[str, ...]
+    mean: tuple[str, ...]
+    variance: tuple[str, ...]
+    std: tuple[str, ...]
+    median: tuple[str, ...]
+    quantile: tuple[str, ...]
+    interval: bool
+    min: tuple[str, ...]
+    max: tuple[str, ...]
+    count_distinct: tuple[str, ...]
+    histogram: str | None
+    bins: str | None
+    top: str | None
+    epsilon: str | None
+    delta: str
+    rho: str | None
+    accuracy: tuple[str, ...]
+    confidence: str
+    explain: bool
+    format: str
+    out: Path | None
+    analyst: str | None
+    request: str | None
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether a number other than the count of rows is asked for."""
+        sums = self.sum or self.mean or self.variance or self.std
+        return bool(sums or self.median or self.quantile or self.min or self.max) or bool(
+            self.count_distinct
+        )
+
+    def check(self) -> None:
+        """Refuse what makes no sense, before anything is opened."""
+        self._check_price()
+        self._check_form()
+        self._check_numbers()
+        self._check_groups()
+
+    def check_contract(self, contract: Contract) -> None:
+        """Refuse a contract that cannot be asked in this way."""
+        if self.out is not None:
+            from sfumato.cli.file import check, precious
+
+            check(self.out, precious(contract, self.contract))
+        if contract.ledger is None and not self.explain:
+            raise ContractError(
+                "budget.ledger is missing: without a ledger every command would begin with the "
+                "whole budget, and it would limit nothing. Write "
+                'ledger = "spent.ledger" under [budget].'
+            )
+        if contract.analysts and self.analyst is None:
+            raise AnalystError(
+                "the contract gives every analyst a share of the budget, so that a question needs "
+                "to say whose it is. Pass --analyst NAME."
+            )
+        if self.table is None and len(contract.tables) > 1:
+            raise InputError(
+                f"the contract has several tables: {', '.join(contract.tables)}. Pass --table with "
+                f"one of them."
+            )
+
+    def _check_price(self) -> None:
+        if self.accuracy and (self.epsilon is not None or self.rho is not None):
+            raise CostError(
+                "--accuracy finds the price, so that none is set beside it. Leave out --epsilon "
+                "and --rho; --delta may stay, and may make it cheaper."
+            )
+        if not self.accuracy and (self.epsilon is None) == (self.rho is None):
+            raise CostError(
+                "an answer has a price, and you set it: --epsilon 0.5, with --delta 1e-6 if you "
+                "like, or --rho 0.1; one of the two. Or say how far counts and sums may be off, "
+                "--accuracy 50, and the price is found. Add --explain to see for free what it buys."
+            )
+
+    def _check_form(self) -> None:
+        if self.format == "parquet" and self.out is None:
+            raise InputError("Parquet is not text and cannot be printed. Pass --out FILE.")
+        if self.explain and self.format not in ("table", "json"):
+            raise InputError(
+                f"an explanation is no table, so that it cannot be written as {self.format}. Leave "
+                f"--format out, or pass --format json."
+            )
+        if self.out is not None and (self.out.is_dir() or not self.out.parent.is_dir()):
+            raise unwritable(self.out)
+
+    def _check_numbers(self) -> None:
+        if (self.histogram is None) != (self.bins is None):
+            raise InputError(
+                "a histogram needs a column and its bins: --histogram fare --bins 20, or --bins "
+                "0,10,50,200 with the edges."
+            )
+        if self.histogram is not None and (self.has_numbers or self.top is not None):
+            raise InputError(
+                "a histogram counts rows and nothing else. Ask for the other numbers by "
+                "themselves, or group by a column of bins: --group-by 'bin=floor(fare, 10)'."
+            )
+        if self.top is not None and (self.has_numbers or self.group_by):
+            raise InputError(
+                "--top counts rows by its own column and shows the largest counts, nothing else. "
+                "Ask for the other numbers by themselves, or group by the column: --group-by zone."
+            )
+        if self.interval and not (self.median or self.quantile):
+            raise InputError(
+                "--interval buys intervals for --median and --quantile, and neither is asked for. "
+                "Leave it out: other numbers have theirs anyway."
+            )
+        if not (self.count or self.has_numbers or self.histogram or self.top):
+            raise InputError(
+                "there is nothing to ask for. Pass --count, or --sum, --mean, --variance, --std, "
+                "--median, --quantile, --min, --max, --count-distinct, --histogram or --top with a "
+                "column."
+            )
+
+    def _check_groups(self) -> None:
+        if (self.keys or self.bought) and not self.group_by and self.top is None:
+            option = "--keys lists" if self.keys else "--bought buys"
+            raise KeysError(f"{option} the groups of a column. Pass --group-by COLUMN as well.")
+        if self.other and not self.bought:
+            raise KeysError(
+                "--other counts together what --bought does not show. Pass --bought as well, or "
+                "leave it out."
+            )
+        if self.other and self.top is not None:
+            raise KeysError(
+                "all other groups together are none of the largest. Leave out --other, or group by "
+                "the column: --group-by zone --bought --other --count."
+            )
+        if self.bought and self.histogram is not None:
+            raise KeysError(
+                "a histogram in groups needs groups that are listed. List them with --keys, or "
+                "buy groups and bins together: --group-by zone --group-by 'bin=floor(fare, 10)' "
+                "--bought --count."
+            )
+
+
+def unwritable(path: Path) -> InputError:
+    """Return the refusal of a file that cannot be written."""
+    return InputError(
+        f"cannot write {str(path)!r}. Pass --out with a file in a folder that exists and that you "
+        f"may write to. What was paid for is in the ledger: to ask the same again is free."
+    )
