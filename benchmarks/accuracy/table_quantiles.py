@@ -68,8 +68,8 @@ def run() -> dict[str, Any]:
 def town() -> tuple[pa.Table, dict[str, list[Codes]]]:
     """Make rides by two riders' turns in each zone; values in steps, by zone."""
     rng = np.random.default_rng(7)
-    shape = rng.uniform(1, 4, (2, GROUPS, 1))
-    cents = np.rint(20_000 * rng.beta(*shape, (GROUPS, PEOPLE))).astype(np.int64)
+    a, b = rng.uniform(1, 4, (2, GROUPS, 1))
+    cents = np.rint(20_000 * rng.beta(a, b, (GROUPS, PEOPLE))).astype(np.int64)
     paid = np.rint(rng.lognormal(10, 0.7, (GROUPS, PEOPLE))).astype(np.int64)
     streets = rng.zipf(1.5, (GROUPS, PEOPLE)) % 10**6
     zones = np.repeat(ZONES, PEOPLE)
@@ -105,8 +105,8 @@ def _asked(table: Any, rows: int, cells: dict[str, list[Codes]]) -> Held:
             yield "min and max, from the end itself", _near(measure.values, fares, q, off)
         streets_ = zones.count_distinct("street").release(**_price(Fraction(rows, 10), time))
         yield "count_distinct", _inside(streets_, [np.unique(row).size for row in streets])
-        price = _price(Fraction(rows, 10), time)
-        counts = places.count().release(**price, delta=Fraction(1, 10**6))
+        paid = _price(Fraction(rows, 10), time)
+        counts = places.count().release(**paid, delta=Fraction(1, 10**6))
         if len(counts) == GROUPS:  # of groups in the order of their keys
             yield "bought counts", _inside(counts, [PEOPLE] * GROUPS)
         yield from _clamped(zones, rows, time, cells["salary"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -62,7 +63,7 @@ def _run(folder: Path) -> dict[str, Any]:
         for place, (name, action) in enumerate(actions.items()):
             if place >= 4 and turn > SLOW_ROUNDS:
                 continue
-            times[name].append(seconds(lambda a=action, t=turn: a(t + 2)))
+            times[name].append(seconds(partial(action, turn + 2)))
     took = {name: median(found[1:]) for name, found in times.items()}
     exact, private = alone(_exact_alone, rows), alone(_grouped_alone, file)
     return {

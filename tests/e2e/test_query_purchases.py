@@ -146,6 +146,12 @@ def test_interval_is_bought_in_the_unit_of_the_values(shop):
         assert truth - 10 <= measure.low[0] <= measure.values[0] <= measure.high[0] <= truth + 10
 
 
+def test_sum_is_clamped_unit_by_unit(shop):
+    (row,), _ = shop.rows("--sum", "fare", "--per-unit", "0, 100", *EXACT)
+    truth = sum(min(i / 2, 100) for i in range(PEOPLE))
+    assert float(row["fare"]) == pytest.approx(truth, abs=10)
+
+
 def test_least_and_largest_value_are_taken_a_few_ranks_inside(shop):
     (row,), _ = shop.rows("--min", "fare", "--max", "born", "--max", "m=fare * 2", *EXACT)
     assert 0 <= float(row["fare"]) <= 10
@@ -274,7 +280,7 @@ def test_nothing_found_is_an_answer_with_an_exit_code_of_its_own(shop):
     assert not out.exists()
     said, paid, begun = first.stderr.splitlines()
     assert said.startswith("no range of wage was found. ")
-    assert said.endswith("[E501]")
+    assert said.endswith("[E500]")
     assert paid.startswith("paid ε = 2000")
     assert "left: ε = 98000" in paid
     assert "a new ledger begins" in begun
@@ -504,7 +510,17 @@ REFUSALS = {
         ["--mean 'bounds(price * pieces)'"],
     ),
     "bounds deeper inside": (["--mean", "2 * bounds(income)", *ONE], "E301", ["bounds"]),
-    "bounds of the least": (["--min", "bounds(income)", *ONE], "E301", ["--min 'clamp("]),
+    "bounds of different values": (
+        ["--count-distinct", "bounds(income)", *ONE],
+        "E301",
+        ["Leave out bounds(...)"],
+    ),
+    "clamped, and no sum": (["--count", "--per-unit", "0,3", *ONE], "E100", ["--per-unit 0,300"]),
+    "clamped to no range": (
+        ["--sum", "fare", "--per-unit", "3", *ONE],
+        "E100",
+        ["--per-unit '3' is no range"],
+    ),
     "bounds of nothing": (["--mean", "bounds()", *ONE], "E301", ["the whole expression"]),
     "accuracy and a price": (
         ["--count", "--accuracy", "5", *ONE],

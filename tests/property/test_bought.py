@@ -150,7 +150,7 @@ def same(case):
 
 
 def test_question_does_the_same_on_neighbors():
-    search(cases(), same, examples=30, shrink=False)
+    search(cases(), same, examples=20, shrink=False)
 
 
 @pytest.mark.deep
@@ -260,6 +260,17 @@ def test_replay_finds_values_that_count_for_less(monkeypatch):
     # both rides of the rider are in the bag of a group that is listed
     program = lambda s: s.table().median("age").release(epsilon=1).to_dict()  # noqa: E731
     assert flagged(program)
+
+
+def test_replay_counts_both_sides_of_a_replaced_unit(monkeypatch):
+    unit = sf.Unit.by("id", max_rows=2, neighbors="replace")
+    before, after = ([(100, "m", age) for age in ages] for ages in ((1, 2), (30, 31)))
+    both = town(*MANY, *before), town(*MANY, *after)
+    program = lambda s: s.table().median("age").release(epsilon=1).to_dict()  # noqa: E731
+    assert not replay(program, *pair(*both, unit)).flagged
+    one_side = Sensitivity(l0=1, l1=2, linf=2, neighbors="replace")
+    monkeypatch.setattr(Values, "sensitivity", lambda *_: one_side)
+    assert replay(program, *pair(*both, unit)).flagged
 
 
 def test_replay_finds_groups_that_are_not_truncated(monkeypatch):

@@ -24,6 +24,8 @@ import sfumato as sf
 from sfumato.accounting import charge
 from sfumato.core.errors import ExpressionError, ReleaseFailed, SfumatoError
 from sfumato.mechanisms import DiscreteGaussian, DiscreteLaplace
+from sfumato.relation import Aggregate
+from sfumato.release.algebra import Algebra
 from sfumato.release.release import Release
 from sfumato.session.door import Within
 from sfumato.session.plan import Plan
@@ -376,6 +378,19 @@ MAKERS = {
     (Grouped, "histogram"): lambda m, _: ((m.column(), m.one(EDGES, VALUES)), {}),
     (Grouped, "variance"): _plain("expression"),
     (Grouped, "std"): _plain("expression"),
+    **{
+        (kind, name): _plain("expression")
+        for kind in (Table, Grouped)
+        for name in ("median", "min", "max", "count_distinct")
+    },
+    **{
+        (kind, "quantile"): lambda m, _: (
+            (m.expression(), m.one(["0.5", 0.9, [0.1, 0.9]], VALUES)),
+            {"interval": m.one([False, True], VALUES[:40], 0.9)},
+        )
+        for kind in (Table, Grouped)
+    },
+    (Table, "top"): lambda m, _: ((m.column(), m.one([1, 3], VALUES)), {}),
     (Units, "agg"): _agg,
     (Units, "count"): lambda m, _: ((m.expression(),) if m.rng.random() < 0.3 else (), {}),
     **{(Units, name): _plain("expression") for name in ("sum", "mean", "min", "max")},
@@ -405,7 +420,19 @@ MAKERS = {
     },
 }
 # What programs of the project call, with facts that they have checked and noise of their own.
-NOT_CALLED = {(Release, "of"), (Plan, "of"), (Session, "perform"), (Session, "close")}
+# What plans and sessions call; and the algebra on releases, which sees no data.
+NOT_CALLED = {
+    (Release, "of"),
+    (Plan, "of"),
+    (Plan, "within"),
+    (Plan, "assembled"),
+    (Question, "asking"),
+    (Question, "settled"),
+    (Question, "lowered"),
+    (Session, "perform"),
+    (Session, "close"),
+    *((Release, name) for name in dir(Algebra) if not name.startswith("_")),
+}
 HELD = (Table, Grouped, Units, Question, Plan, Release, Session)
 
 
@@ -459,6 +486,8 @@ def exact_answers(session, queries):
 
     found = set()
     for query in queries:
+        if not isinstance(query, Aggregate):
+            continue  # values are found among others of their kind, and may be exact by chance
         given = parameters(query.node, session.ledger.truncation_key.hex())
         answer = session._backend.run(lowered([query], session.dialect), given)
         found |= {row["m0"] for row in answer.to_pylist() if row["m0"] is not None}
@@ -557,6 +586,9 @@ def chain(rng, session, makers, report):
     """Call one method after the other on what the one before returned."""
     thing = session.table() if rng.random() < 0.9 else session
     with ExitStack() as stack:
+        if thing is not session and rng.random() < 0.2:  # what few chains come to by themselves
+            grouped = attempt(thing, "group_by", (("zone",), {}), report, session, stack)
+            thing = thing if grouped is None else grouped
         for _ in range(rng.randint(2, 9)):
             called, read = public(type(thing))
             if read and rng.random() < 0.1:

@@ -1,6 +1,7 @@
 """Caps and ranges that are bought: what follows from them is a function of answers, and is paid."""
 
 import sys
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -221,15 +222,16 @@ def test_parts_beyond_the_promise_are_never_measured(monkeypatch):
         return [*honest(self, answers)] * 2
 
     monkeypatch.setattr(StagedPlan, "parts", greedy)
-    with pytest.raises(sf.errors.ReleaseFailed):
+    had, tape = session.remaining.epsilon, Tape()
+    with tapped_laboratory(tape), pytest.raises(sf.errors.NothingFound):
         asked("cap", epsilon=1)(session)
-    assert session.ledger.closed
+    assert len(tape.calls) == 1
+    assert had - session.remaining.epsilon == 1
+    assert not session.ledger.closed
 
 
 # ---- the promise is kept, whatever is found ------------------------------------------------------
 
-BROKEN = "Gaussian noise at a small ε or a large δ has more ρ than was promised"
-LATE = "what lacks a δ is refused only after the caps were read, which closes the data"
 FOUND = [
     (1, (Fraction(0), Fraction(1))),
     (7, (Fraction(-3), Fraction(1000))),
@@ -257,7 +259,7 @@ PROMISING = [
     sf.Unit.by("id", max_rows="auto", max_groups="auto", neighbors="replace"),
     sf.Unit.by("id", max_rows="auto", max_groups=2),
 ]
-GRID = ["1/1000", "1/3", 1, 50]
+GRID = ["1/1000", 1, 50]
 
 
 def later(monkeypatch, question, cost):
@@ -287,6 +289,34 @@ def check_promise(monkeypatch, unit, name, cost):
         assert charge.rho <= units_up(Fraction(cost["rho"]))
 
 
+# ---- what is found can be anything ---------------------------------------------------------------
+
+WIDE = sf.Schema(zone=sf.Category(["A", "B", "C"]), income=sf.Integer(), age=sf.Integer(-10, 40))
+ODD = {
+    "one value, at an end": (lambda t: t.mean(sf.bounds("age")), [(i, -10, 5) for i in range(400)]),
+    "squares beyond integers": (
+        lambda t: t.variance(sf.bounds("income")),
+        [(i, 20, 2**40 + i) for i in range(400)],
+    ),
+    "cap times range beyond integers": (
+        lambda t: t.sum(sf.bounds("income")),
+        [(i % 300, 20, 2**52) for i in range(300 * 2**11)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_whatever_is_found_does_not_close_the_data(name):
+    make, people = ODD[name]
+    who, age, income = (pa.array(column, pa.int64()) for column in zip(*people, strict=True))
+    table = pa.table({"id": who, "age": age, "income": income, "zone": pa.array(["A"] * len(who))})
+    unit = AUTO if "cap" in name else sf.Unit.by("id", max_rows=1)
+    session = sf.Session(table, unit=unit, schema=WIDE, budget=sf.Budget(100), name="t")
+    with suppress(sf.errors.NothingFound):
+        make(session.table()).release(epsilon=50)
+    assert not session.ledger.closed
+
+
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if "bought" not in name])
 def test_promise_is_kept_for_a_pure_price(monkeypatch, name):
     for unit in PROMISING:
@@ -296,8 +326,8 @@ def test_promise_is_kept_for_a_pure_price(monkeypatch, name):
 
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if "bought" not in name])
 def test_promise_is_kept_for_a_price_in_rho(monkeypatch, name):
-    for unit in PROMISING:
-        for rho in ("1/100000", "1/7", 20):
+    for unit in PROMISING[:2]:
+        for rho in ("1/100000", 20):
             check_promise(monkeypatch, unit, name, {"rho": rho})
 
 
@@ -309,8 +339,8 @@ def test_promise_is_kept_for_usual_prices_with_delta(monkeypatch, name):
 
 BEYOND = [
     (50, "1e-5", "count"),
-    pytest.param("1/10000", "1e-5", "count", marks=pytest.mark.xfail(strict=True, reason=BROKEN)),
-    pytest.param("1/1000", "1e-3", "bought", marks=pytest.mark.xfail(strict=True, reason=BROKEN)),
+    pytest.param("1/10000", "1e-5", "count"),
+    pytest.param("1/1000", "1e-3", "bought"),
 ]
 
 
@@ -320,7 +350,6 @@ def test_promise_is_kept_for_unusual_prices_with_delta(monkeypatch, epsilon, del
         check_promise(monkeypatch, unit, name, {"epsilon": epsilon, "delta": delta})
 
 
-@pytest.mark.xfail(strict=True, reason=LATE)
 @pytest.mark.parametrize("cost", [{"epsilon": 1}, {"rho": 1}], ids=str)
 @pytest.mark.parametrize("name", ["bought", "bought, rest"])
 def test_bought_groups_without_delta_are_refused_before_caps_are_bought(cost, name):
@@ -334,7 +363,7 @@ def test_bought_groups_without_delta_are_refused_before_caps_are_bought(cost, na
 @pytest.mark.parametrize("name", QUESTIONS)
 @pytest.mark.parametrize("unit", PROMISING, ids=repr)
 def test_promise_is_kept_over_the_whole_grid(monkeypatch, name, unit):
-    for epsilon in GRID:
+    for epsilon in ("1/20", "1/3", 10, *GRID):
         for delta in ("1e-9", "1e-5"):
             check_promise(monkeypatch, unit, name, {"epsilon": epsilon, "delta": delta})
 

@@ -31,6 +31,7 @@ class Asked:
     median: tuple[str, ...]
     quantile: tuple[str, ...]
     interval: bool
+    per_unit: str | None
     min: tuple[str, ...]
     max: tuple[str, ...]
     count_distinct: tuple[str, ...]
@@ -125,6 +126,11 @@ class Asked:
             raise InputError(
                 "--top counts rows by its own column and shows the largest counts, nothing else. "
                 "Ask for the other numbers by themselves, or group by the column: --group-by zone."
+            )
+        if self.per_unit is not None and not self.sum:
+            raise InputError(
+                "--per-unit is the range of one unit's sum in one group, and no sum is asked for. "
+                "Pass --sum fare --per-unit 0,300, or leave it out."
             )
         if self.interval and not (self.median or self.quantile):
             raise InputError(

@@ -28,6 +28,7 @@ _SECTIONS = {
     "What to ask of each group; what takes a [NAME=] may be repeated": (
         "count",
         "sum",
+        "per_unit",
         "mean",
         "variance",
         "std",
@@ -92,6 +93,11 @@ class Sectioned(click.Command):
 @click.option("--sum", multiple=True, metavar=_EACH, help="Add it up.")
 @click.option("--mean", multiple=True, metavar=_EACH, help="Average it.")
 @click.option("--variance", multiple=True, metavar=_EACH, help="Its variance.")
+@click.option(
+    "--per-unit",
+    metavar="LOW,HIGH",
+    help="Clamp what one unit adds to each --sum in one group into this range, not its rows.",
+)
 @click.option("--std", multiple=True, metavar=_EACH, help="Its standard deviation.")
 @click.option("--median", multiple=True, metavar=_EACH, help="Its median.")
 @click.option(

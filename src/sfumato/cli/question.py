@@ -130,9 +130,8 @@ def _output(asked: Asked, option: str, function: str, given: str) -> tuple[str, 
     found = _BOUNDS.fullmatch(text.strip())
     if found is not None and function not in _RANGED:
         raise ExpressionError(
-            f"{option} {given!r}: a range is bought for --sum, --mean, --variance, --std, --median "
-            f"and --quantile. State one that is known without looking at the data, as in {option} "
-            f"'clamp(fare, 0, 200)'."
+            f"{option} {given!r}: a range is bought for numbers that are summed or ranked, and "
+            f"different values are counted without one. Leave out bounds(...)."
         )
     inner = text if found is None else found["text"].strip()
     try:
@@ -159,6 +158,13 @@ def _function(asked: Asked, function: str, ranks: list[str]) -> Callable[[Any], 
 
     if function == "quantile":
         return lambda text: output.quantile(text, ranks, interval=asked.interval)
+    if function == "sum" and asked.per_unit is not None:
+        ends = tuple(end.strip() for end in asked.per_unit.split(","))
+        if len(ends) != 2:
+            raise InputError(
+                f"--per-unit {asked.per_unit!r} is no range. Pass its two ends: --per-unit 0,300."
+            )
+        return lambda text: output.sum(text, per_unit=(ends[0], ends[1]))
     if function == "median":
         return lambda text: output.median(text, interval=asked.interval)
     made: Callable[[Any], Output] = getattr(output, function)

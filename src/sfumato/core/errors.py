@@ -30,7 +30,7 @@
     │   ├── RequestError      E407  a request id, or a step, that does not follow
     │   ├── AnalystError      E408  an analyst without a share of the budget
     │   └── DataClosed        E409  a fault that the owner has not yet seen
-    ├── NothingFound          E501  what was to be bought was not found; an answer, and paid for
+    ├── NothingFound          E5xx  what was to be bought was not found; an answer, and paid for
     └── InternalError         E6xx  sfumato or its machine is at fault
         ├── EntropyError      E601  no randomness to be had
         ├── CodecError        E602  bytes that are not a canonical encoding
@@ -238,7 +238,7 @@ class DataClosed(BudgetError):
 class NothingFound(SfumatoError):
     """What was to be bought was not found: an ordinary answer, paid for like any other."""
 
-    code = "E501"
+    code = "E500"
 
 
 class InternalError(SfumatoError):

@@ -65,7 +65,7 @@ class Unlisted(ABC):
     @property
     def said(self) -> str:
         """What a reader should know before paying; static."""
-        return f"a group needs about {self.enough()} people to appear in 95 of 100 releases"
+        return f"a group needs about {self.enough()} units to appear in 95 of 100 releases"
 
     @property
     def noise_scale(self) -> Fraction | None:

@@ -35,6 +35,7 @@ from sfumato.noise.rng import Rng
 from sfumato.noise.uniform import WORD, Threshold, below
 from sfumato.release.release import Release
 
+_SMALLEST = Fraction(1, 10**60)
 _LARGEST = 2**10  # beyond this ε nothing is protected, and exponentials grow long
 _MOST = 2**62
 _ONE = Interval(Decimal(1), Decimal(1))
@@ -84,6 +85,10 @@ class PartitionSelection(Unlisted, Laboratory):
         """Check ε and δ."""
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon"))
         object.__setattr__(self, "delta", open_unit(self.delta, "delta"))
+        if self.epsilon < _SMALLEST:
+            raise RangeError(
+                "epsilon is below 10^-60, where nothing is computed any more. Pass a larger one."
+            )
         if self.epsilon > _LARGEST:
             raise RangeError(
                 f"epsilon = {show(self.epsilon)} is beyond 2^10: every group would appear. "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from sfumato.core.errors import InputError
-from sfumato.relation.bought import AnyKeys
+from sfumato.relation.bought import AnyKeys, BoughtKeys
 from sfumato.relation.bound import reach
 from sfumato.relation.expr import Name, quoted, typed
 from sfumato.relation.keys import Keys
@@ -55,6 +55,9 @@ def lowered(queries: Sequence[Aggregate | Occurrence], dialect: str) -> str:
     picked = _keys(keys)
     columns = [f"{_measured(q.quantity, node, keys)} AS m{i}" for i, q in enumerate(queries)]
     lines = [f"SELECT {', '.join([*picked, *columns])}", f"FROM {_from(node, _public(node))}"]
+    if isinstance(keys, BoughtKeys):  # a group without a name is none
+        known = [f"{quoted(name)} IS NOT NULL" for name in keys.columns]
+        lines.append(f"WHERE {' AND '.join(known)}")
     if keys.columns:
         lines.append(f"GROUP BY {', '.join(quoted(name) for name in keys.columns)}")
     return "\n".join(lines)

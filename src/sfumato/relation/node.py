@@ -277,6 +277,11 @@ def sources(node: Node) -> tuple[Source, ...]:
     return tuple(dict.fromkeys(n for n in walk(node) if isinstance(n, Source)))
 
 
+def unit_columns(node: Node) -> list[str]:
+    """Return the columns that name the unit in the private tables below a relation."""
+    return [s.unit.column for s in sources(node) if s.unit.column is not None]
+
+
 def unit_of(node: Node) -> Unit:
     """Return the unit that a plan protects; of several tables, that of the first."""
     return sources(node)[0].unit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sfumato.core.codec import LATER, canonical
@@ -15,6 +16,14 @@ HIDDEN = "sfumato_unit"  # under this name a plan carries the unit; no declared 
 def folded(name: str) -> str:
     """Return what is the same for names that an engine may take for one another."""
     return name.casefold()
+
+
+def unused(name: str, taken: Iterable[str]) -> str:
+    """Return a name that no other is taken for, as near to a given one as can be."""
+    others = {folded(each) for each in taken}
+    while folded(name) in others:
+        name += "_"
+    return name
 
 
 @canonical

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sfumato.core.codec import canonical
-from sfumato.core.errors import ExpressionError, UnitError
+from sfumato.core.errors import ExpressionError, KeysError, UnitError
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors, Unit
 from sfumato.relation.aggregate import squares
-from sfumato.relation.bought import AnyKeys
+from sfumato.relation.bought import AnyKeys, BoughtKeys
 from sfumato.relation.bound import reach
 from sfumato.relation.expr import Expr, typed
 from sfumato.relation.kind import Day, Instant, Number
@@ -46,6 +46,11 @@ class Values:
             columns.get(n) != k for n, k in zip(self.keys.columns, self.keys.kinds, strict=True)
         ):
             raise ExpressionError("the groups are of other columns than the relation has.")
+        if isinstance(self.keys, BoughtKeys) and self.keys.other:
+            raise KeysError(
+                "values of all other groups together are not fetched. Buy the groups without "
+                "other=True."
+            )
         self.kind  # noqa: B018 - refuses what has no order
 
     @property

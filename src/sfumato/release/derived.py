@@ -80,6 +80,8 @@ def rebuilt(
         confidence: of its intervals, if another.
     """
     measures = tuple(measures)
+    if any(m.covers.endswith(SELECTED) for m in release.measures):
+        measures = tuple(_selected(m) for m in measures)
     known = origins_of(release)
     origins = known if origins is None else origin.united(known, origins)
     held = {draw.id: draw for draw in release.noisy}
@@ -120,11 +122,16 @@ def rows(release: Release, chosen: NDArray[np.int64], *, selected: bool) -> Rele
         form = None
         if m.form is not None:
             form = formula(release, m.name).take(chosen, keys).form
-        covers = m.covers
-        if selected and m.has_interval and not covers.endswith(SELECTED):
-            covers += SELECTED
-        measures.append(replace(m, values=values, low=low, high=high, covers=covers, form=form))
+        taken = replace(m, values=values, low=low, high=high, form=form)
+        measures.append(_selected(taken) if selected else taken)
     return rebuilt(release, measures, keys=keys)
+
+
+def _selected(measure: Measure) -> Measure:
+    """Say of an interval that it holds before noisy values decided what is shown."""
+    if not measure.has_interval or measure.covers.endswith(SELECTED):
+        return measure
+    return replace(measure, covers=measure.covers + SELECTED)
 
 
 def _picked(cells: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -34,16 +35,22 @@ class Alternative:
 
 def alternatives(plan: Plan) -> Iterator[Alternative]:
     """Yield what was considered and not taken. Reads nothing."""
-    names = ("ε added up", "ρ added up")
+    for consider in (_shared_otherwise, _from_zero, _clamped, _selected):
+        with suppress(SfumatoError):  # a way that does not exist here is none
+            yield from consider(plan)
+
+
+def _shared_otherwise(plan: Plan) -> Iterator[Alternative]:
     for name, parts in ways(plan.found, plan.target, plan.confidence):
-        if parts != plan.parts and name in names:
+        if parts != plan.parts:
             yield _compared(plan, replace(plan, parts=parts), f"with {name}")
+
+
+def _from_zero(plan: Plan) -> Iterator[Alternative]:
     plain = plan.question.plain
     if plan.found.asked and set(plain.asked) != set(plan.question.found.asked):
         parts = ways(plain, plan.target, plan.confidence)[0][1]
         yield _compared(plan, replace(plan, found=plain, parts=parts), "with sums from 0")
-    yield from _clamped(plan)
-    yield from _selected(plan)
 
 
 def _clamped(plan: Plan) -> Iterator[Alternative]:
@@ -54,11 +61,7 @@ def _clamped(plan: Plan) -> Iterator[Alternative]:
     if not any(output.per_unit for output in outputs.values()):
         return
     capped = {name: replace(output, per_unit=None) for name, output in outputs.items()}
-    try:
-        question = plan.question.asking(capped)
-        other = Plan.of(question, plan.target, plan.confidence)
-    except SfumatoError:  # bounds or caps that only the other way needs
-        return
+    other = Plan.of(plan.question.asking(capped), plan.target, plan.confidence)
     yield _compared(plan, other, "with rows capped instead of sums")
 
 
@@ -75,7 +78,7 @@ def _selected(plan: Plan) -> Iterator[Alternative]:
         ):
             if type(each.mechanism) is not type(part.mechanism) or each.mechanism != part.mechanism:
                 yield Alternative(
-                    f"with groups by {each.name}", (f"a group needs about {each.enough} people",)
+                    f"with groups by {each.name}", (f"a group needs about {each.enough} units",)
                 )
 
 

@@ -232,6 +232,28 @@ class Single:
 
 
 @dataclass(frozen=True, slots=True)
+class Shifted:
+    """How far the rank of a value may be from an end, if it was sought so many ranks inside."""
+
+    error: Error
+    offset: Fraction
+
+    @property
+    def covers(self) -> str:
+        """What it covers: the same."""
+        return self.error.covers
+
+    @property
+    def std(self) -> float | None:
+        """None that is public."""
+        return None
+
+    def halfwidth(self, confidence: Fraction) -> Fraction:
+        """Return how many values may lie beyond it, at most."""
+        return self.error.halfwidth(confidence) + self.offset
+
+
+@dataclass(frozen=True, slots=True)
 class Ranked:
     """How an output is made of values that were found in a bag.
 
@@ -249,7 +271,8 @@ class Ranked:
         """How far its rank may be off."""
         part, place = self.sought[0]
         error: Error = part.mechanism.errors(part.sensitivity)[place]
-        return error
+        offset = abs(part.mechanism.targets[place][1])
+        return Shifted(error, offset) if offset else error
 
     @property
     def mechanism(self) -> str:
@@ -270,6 +293,8 @@ class Ranked:
         kind = self.wanted.kind
         if kind is None:
             raise InternalError("a quantile is one of values that have an order.")
+        # A search needs two values to choose from, and a constant has one.
+        found = [[min(code, kind.high) for code in column] for column in found]
         if len(found) == 1:
             values = np.array([value(kind, code) for code in found[0]], np.object_)
             return Measure.of(

@@ -67,9 +67,7 @@ def measure(
     try:
         releases = _released(parts, first, access, grant)
         if sequel is not None:
-            parts = _own(sequel.parts(releases), access)
-            keep_promise(parts, sequel.promised, delta)
-            second = scans(parts, access.backend.dialect)
+            parts, second = _following(sequel, releases, access, delta)
             releases += _released(parts, second, access, grant)
         ledger.settle(grant, encode(releases))  # 9: durable before anybody sees it
     except KeyboardInterrupt:
@@ -94,6 +92,21 @@ def _own(parts: Sequence[Part], access: Access) -> list[Part]:
             "table that partition() returned."
         )
     return own
+
+
+def _following(
+    sequel: Sequel, answers: Sequence[Release], access: Access, delta: Any
+) -> tuple[list[Part], list[Scan]]:
+    """Plan what follows the first answers; nothing, where it cannot be asked with what they found.
+
+    It sees noisy answers alone, so that what it refuses tells no more than they do.
+    """
+    try:
+        parts = _own(sequel.parts(answers), access)
+        keep_promise(parts, sequel.promised, delta)
+        return parts, scans(parts, access.backend.dialect)
+    except SfumatoError:
+        return [], []
 
 
 def _released(

@@ -15,7 +15,7 @@ from sfumato.core.loss import Loss, Pure
 from sfumato.core.number import show_above
 from sfumato.relation import Aggregate, BoughtKeys, Known, Occurrence, Quantity, Rows
 from sfumato.relation.node import sources, unit_of
-from sfumato.release.format import percent
+from sfumato.release.format import approximate, percent
 from sfumato.release.key import KeyColumn
 from sfumato.release.measure import Measure
 from sfumato.release.noisy import Noisy
@@ -160,6 +160,13 @@ class Plan:
         """What is said about intervals that are bought for quantiles."""
         found = []
         for recipe in self.recipes:
+            if isinstance(recipe, Ranked) and recipe.wanted.function in ("min", "max"):
+                part, place = recipe.sought[0]
+                inside = ceil(abs(part.mechanism.targets[place][1]))
+                found.append(
+                    f"{recipe.wanted.name} is sought {inside:,} ranks inside, and says nothing of "
+                    f"groups with fewer values"
+                )
             if isinstance(recipe, Ranked) and len(recipe.sought) > 1:
                 (q,) = recipe.wanted.output.ranks
                 offsets = [part.mechanism.targets[place][1] for part, place in recipe.sought]
@@ -315,8 +322,8 @@ class Plan:
                 {
                     "name": e.name,
                     "mechanism": e.mechanism,
-                    "halfwidth": float(e.halfwidth),
-                    "worst_halfwidth": float(e.worst),
+                    "halfwidth": approximate(e.halfwidth),
+                    "worst_halfwidth": approximate(e.worst),
                     "per_people": e.per,
                     "in_ranks": e.ranks,
                 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, log
+from math import ceil, inf, log
 
 from sfumato import accounting
 from sfumato.core.budget import Budget
@@ -41,7 +41,8 @@ from sfumato.relation import (
 )
 from sfumato.relation.bound import Caps, caps, truncated
 from sfumato.relation.kind import Number
-from sfumato.relation.node import carries, need_unit, scope, unit_of
+from sfumato.relation.node import carries, need_unit, scope, unit_columns, unit_of
+from sfumato.relation.source import unused
 from sfumato.session.output import Output
 from sfumato.session.part import Asked, Part
 from sfumato.session.ranks import Ranks, together
@@ -179,12 +180,13 @@ def unit_sum(wanted: Wanted, node: Node, keys: AnyKeys, allowed: Caps | None = N
         raise ExpressionError(
             f"per_unit= has ends that are no whole steps of {wanted.output.text!r}. Round them."
         )
-    most = max(abs(kind.low), abs(kind.high), 1)
-    enough = int(max(abs(low), abs(high)) / kind.step) // most + 1  # rows that reach the ends
+    ends = ((high, kind.high), (-low, -kind.low))
+    # So many rows reach both ends, where rows can reach them at all.
+    enough = max([1, *(ceil(end / kind.step / row) for end, row in ends if end > 0 and row > 0)])
     summed = PerUnit(found, keys.columns, ((name, Summary("sum", Name(name), enough)),))
-    ends = Constant(low), Constant(high)
+    range_ = Constant(low), Constant(high)
     same = tuple((key, Name(key)) for key in keys.columns)
-    clamped = Project(summed, (*same, (name, Call("clamp", (Name(name), *ends)))))
+    clamped = Project(summed, (*same, (name, Call("clamp", (Name(name), *range_)))))
     rows, groups, _ = allowed or caps(node)
     if not keys.columns:
         relation: Node = clamped
@@ -195,8 +197,7 @@ def unit_sum(wanted: Wanted, node: Node, keys: AnyKeys, allowed: Caps | None = N
 
 def _with_value(name: str, expr: Expr, node: Node, keys: Keys) -> tuple[Node, str]:
     """Return the rows in some group that have a value, with that value as a column of its own."""
-    while name in keys.columns:
-        name += "_"
+    name = unused(name, [*keys.columns, *unit_columns(node)])
     condition = keys.condition()
     inside = node if condition is None else Filter(node, condition)
     columns = (*((key, Name(key)) for key in keys.columns), (name, expr))
@@ -308,8 +309,9 @@ def _size(part: Part, *, counted: bool) -> float:
     Of a selection of groups, that of the size that a group needs to appear, and of its counts if
     they are wanted.
     """
-    widths = [float(part.error.halfwidth(_SURE))]
+    widths = [part.error.halfwidth(_SURE)]
     if isinstance(part.query, Occurrence):
-        needed = float(part.mechanism.enough(_SURE))
+        needed = Fraction(part.mechanism.enough(_SURE))
         widths = [needed, *widths] if counted else [needed]
-    return sum(log(width) if width else -inf for width in widths) / len(widths)
+    logs = [log(w.numerator) - log(w.denominator) if w else -inf for w in widths]
+    return sum(logs) / len(logs)

@@ -33,7 +33,8 @@ from sfumato.relation import (
 from sfumato.relation.expr import typed
 from sfumato.relation.kind import Number
 from sfumato.relation.magnitude import edges
-from sfumato.relation.node import scope, unit_of
+from sfumato.relation.node import scope, unit_columns, unit_of
+from sfumato.relation.source import unused
 from sfumato.session.answer import noise_of
 from sfumato.session.bounds import SHARE as RANGE_SHARE
 from sfumato.session.bounds import found, octave, octaves, said
@@ -82,8 +83,9 @@ class Cap:
         if self.which == "max_groups":
             columns = tuple((key, Name(key)) for key in self.keys.columns)
             inside = Distinct(Project(inside, columns), within_unit=True)
-        counted = PerUnit(inside, (), (("n", Summary("count", None, _MOST)),))
-        return Values(counted, Keys(), Call("magnitude", (Name("n"),)))
+        name = unused("n", unit_columns(inside))
+        counted = PerUnit(inside, (), ((name, Summary("count", None, _MOST)),))
+        return Values(counted, Keys(), Call("magnitude", (Name(name),)))
 
     def part(self, target: Budget, rest: Fraction) -> Part:
         """Return what is measured to find it.
@@ -162,8 +164,9 @@ class Clamp:
     @property
     def query(self) -> Aggregate:
         """How many units have a value in each octave; of each unit one row counts."""
-        node = Project(self.node, (("octave", octave(parse(self.text), self.kind)),))
-        keys = Keys.of(scope(node), ["octave"], list(octaves(self.kind)))
+        name = unused("octave", unit_columns(self.node))
+        node = Project(self.node, ((name, octave(parse(self.text), self.kind)),))
+        keys = Keys.of(scope(node), [name], list(octaves(self.kind)))
         return Aggregate(bounded(node, keys, (), _ONE), keys, Rows())
 
     def part(self, target: Budget, rest: Fraction) -> Part:  # noqa: ARG002 - as a cap

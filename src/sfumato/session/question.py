@@ -44,6 +44,7 @@ class Question:
     keys: AnyKeys
     found: Questions
     purchases: tuple[Cap | Clamp, ...]
+    caps: tuple[tuple[str, int], ...]
     remarks: tuple[str, ...]
     first: int | None
 
@@ -88,11 +89,14 @@ class Question:
                 f"two columns of the answer would be called {twice!r}. Name the output otherwise, "
                 f"as in agg(total=sf.count()); an output n also takes n_low and n_high."
             )
-        if isinstance(keys, BoughtKeys) and keys.other and any(w.is_rank for w in wanted):
-            raise KeysError(
-                "all other groups together have a count and sums, and no quantile is sought in "
-                "them. Leave out other=True, or ask for the quantile by itself."
-            )
+        counts = ("count", "sum", "mean", "variance", "std")
+        if isinstance(keys, BoughtKeys) and keys.other:
+            for w in wanted:
+                if w.function not in counts:
+                    raise KeysError(
+                        f"all other groups together have counts and sums of their rows, and "
+                        f"{w.output!r} is neither. Leave out other=True, or ask for it by itself."
+                    )
         object.__setattr__(self, "session", session)
         object.__setattr__(self, "wanted", wanted)
         object.__setattr__(self, "relation", node)
@@ -100,7 +104,8 @@ class Question:
         object.__setattr__(self, "remarks", remarks)
         object.__setattr__(self, "first", first)
         object.__setattr__(self, "purchases", tuple(_purchases(wanted, node, keys, caps, ranges)))
-        object.__setattr__(self, "found", self._questions(caps or {}))
+        object.__setattr__(self, "caps", tuple((caps or {}).items()))
+        object.__setattr__(self, "found", self._questions())
 
     @property
     def queries(self) -> tuple[Asked, ...]:
@@ -115,7 +120,18 @@ class Question:
     @property
     def plain(self) -> Questions:
         """What has to be measured if every sum is measured by itself."""
-        return questions(self.wanted, self.relation, self.keys, centered=False)
+        return self._questions(centered=False)
+
+    @property
+    def least(self) -> Question:
+        """The question with the least that can be bought for it."""
+        caps: dict[str, int] = {p.which: 1 for p in self.purchases if isinstance(p, Cap)}
+        ranges = {
+            one.text: (Fraction(0), one.kind.step)
+            for one in self.purchases
+            if isinstance(one, Clamp)
+        }
+        return self.settled(caps, ranges)
 
     def asking(self, outputs: Mapping[str, Output]) -> Question:
         """Return the question for other outputs of the same groups."""
@@ -135,25 +151,18 @@ class Question:
             ranges=ranges,
         )
 
-    def _questions(self, caps: Mapping[str, int]) -> Questions:
+    def _questions(self, *, centered: bool = True) -> Questions:
         """Find what has to be measured; before anything is bought, with the least of it.
 
         So whatever cannot be asked is refused before it is paid for.
         """
-        wanted = self.wanted
         if self.purchases:
-            caps = {one.which: 1 for one in self.purchases if isinstance(one, Cap)}
-            least = {
-                one.text: (Fraction(0), one.kind.step)
-                for one in self.purchases
-                if isinstance(one, Clamp)
-            }
-            wanted = bind({w.name: w.output for w in wanted}, self.relation, least)
+            return self.least.found if centered else self.least.plain
         allowed = None
         if automatic(self.relation) and carries(self.relation):
             idle = {} if self.keys.columns else {"max_groups": 1}  # without groups no cap on them
-            allowed = caps_of(self.relation, {**idle, **caps})
-        return questions(wanted, self.relation, self.keys, allowed)
+            allowed = caps_of(self.relation, {**idle, **dict(self.caps)})
+        return questions(self.wanted, self.relation, self.keys, allowed, centered=centered)
 
     @property
     def sql(self) -> str:

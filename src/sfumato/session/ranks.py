@@ -49,10 +49,11 @@ class Ranks:
         """
         low, high = self.bag.extent
 
-        def made(offset: int) -> Quantiles:
+        def made(offsets: Sequence[int]) -> Quantiles:
+            pairs = zip(offsets, self.sought, strict=True)
             return Quantiles.calibrate(
                 moved,
-                targets=[(q, offset * _SHIFTS[role]) for q, role in self.sought],
+                targets=[(q, offset * _SHIFTS[role]) for offset, (q, role) in pairs],
                 low=low,
                 high=high,
                 step=1,
@@ -60,17 +61,15 @@ class Ranks:
                 rho=target.rho,
             )
 
+        size = len(self.sought)
         if not any(_SHIFTS[role] for _, role in self.sought):
-            return made(0)
+            return made([0] * size)
         # How far ranks may be off does not depend on the shift, so that it is known before it.
         ends = sum(role in ("low", "high") for _, role in self.sought) > 1
         miss = (1 - confidence) / (2 if ends or self.sought[0][1] in ("low", "high") else 1)
-        return made(ceil(max(made(1).halfwidths(1 - miss))))
-
-    @property
-    def depth(self) -> int:
-        """How many of the levels of a search it has."""
-        return len(self.sought).bit_length()
+        found = [ceil(width) for width in made([1] * size).halfwidths(1 - miss)]
+        # Ends of intervals are shifted alike, so that they stay in the order of their quantiles.
+        return made([max(found)] * size if self.sought[0][1] in ("low", "high") else found)
 
 
 def sought_by(output: Output) -> tuple[Sought, ...]:

@@ -260,7 +260,12 @@ def _joined(parts: Sequence[Release], entry: Event) -> Iterable[Release]:
     price = accounting.price(entry.loss)
     return [
         replace(
-            parts[0], measures=tuple(measures), cost=entry.loss, price=price, notes=tuple(notes)
+            parts[0],
+            measures=tuple(measures),
+            cost=entry.loss,
+            price=price,
+            notes=tuple(notes),
+            noisy=tuple(draw for part in parts for draw in part.noisy),
         )
     ]
 

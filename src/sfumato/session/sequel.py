@@ -38,16 +38,20 @@ class Sequel(Protocol):
 
 
 def keep_promise(parts: Sequence[Part], promised: Loss, delta: Any) -> None:
-    """Refuse parts that would give away more than was charged for them.
+    """Refuse parts that would give away more than was promised for them.
 
-    Theorem:   docs/theory/filter.md
+    A promise in ε, or (ε, δ), holds for whatever is (ε, δ)-DP, and its ρ follows from that; one in
+    ρ holds for whatever is ρ-concentrated.
+
+    Theorem:   docs/theory/sensitivity.md
     """
     if not parts:
         return
     failure = max(failure_probability(delta), own_delta(promised))
     asked = accounting.charge(accounting.compose([part.loss for part in parts]), failure)
     paid = accounting.charge(promised, failure)
-    views = ((asked.epsilon, paid.epsilon), (asked.rho, paid.rho), (asked.delta, paid.delta))
-    for cost, limit in views:
-        if limit is not None and (cost is None or cost > limit):
-            raise InternalError("later parts cost more than was promised for them.")
+    cost, limit = asked.epsilon, paid.epsilon
+    if limit is None:
+        cost, limit = asked.rho, paid.rho
+    if cost is None or limit is None or cost > limit or asked.delta > paid.delta:
+        raise InternalError("later parts cost more than was promised for them.")

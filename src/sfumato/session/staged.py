@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sfumato import accounting
 from sfumato.core.budget import Budget
-from sfumato.core.errors import CostError, NothingFound
+from sfumato.core.errors import CostError, InputError, NothingFound
 from sfumato.core.loss import Approximate, Concentrated, Loss, Pure
 from sfumato.core.number import show, show_above
 from sfumato.core.unit import Neighbors
@@ -19,6 +19,7 @@ from sfumato.release.release import Release
 from sfumato.session.part import Part
 from sfumato.session.plan import Expectation, Plan
 from sfumato.session.purchase import Cap, Clamp
+from sfumato.session.sequel import keep_promise
 
 if TYPE_CHECKING:
     from sfumato.session.question import Question
@@ -61,7 +62,11 @@ class StagedPlan:
             worth = accounting.epsilon(Concentrated(target.rho or Fraction(0)), Fraction(1, 10**6))
         first = tuple(one.part(_part(target, one.share, pure=True), worth * left) for one in bought)
         rest = _part(target, left)
-        return cls(question, target, first, rest, confidence)
+        plan = cls(question, target, first, rest, confidence)
+        # With the least that can be found: what cannot be asked is refused before it is paid for.
+        trial = Plan.of(question.least, rest, confidence)
+        keep_promise(trial.parts, plan.promised, plan.charge_delta)
+        return plan
 
     # ---- what the kernel measures afterwards ----------------------------------------------------
 
@@ -72,7 +77,10 @@ class StagedPlan:
 
     def written(self) -> Any:
         """Return all that fixes the question, given what was found, for a digest."""
-        asked = tuple((w.name, repr(w.output)) for w in self.question.wanted)
+        asked = tuple(
+            (w.name, tuple(getattr(w.output, f.name) for f in fields(w.output)))
+            for w in self.question.wanted
+        )
         return self.question.relation, self.question.keys, asked, self.rest, self.confidence
 
     def parts(self, answers: Sequence[Release]) -> Sequence[Part]:
@@ -154,12 +162,17 @@ class StagedPlan:
         told = tuple(
             one.told(part, answer) for (one, part), answer in zip(self._bought, found, strict=True)
         )
-        second = self.second(found)
+        second = self.second(found) if later else None
         if second is None:
             raise NothingFound(
                 f"{'; '.join(told)}. Too few rows, or too little of the price: the charge stands, "
                 f"because not to find anything is an answer too. Ask again at a higher price, or "
                 f"declare bounds."
+            )
+        if [part.loss for part in second.parts] != [release.cost for release in later]:
+            raise InputError(
+                "this answer was stored by a version of sfumato that made something else of what "
+                "was found first, and cannot be put together by this one. Use that version."
             )
         answer = second.assembled(later)
         return replace(answer, cost=cost, price=price, notes=(*told, *answer.notes))

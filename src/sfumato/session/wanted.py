@@ -133,7 +133,7 @@ def _bound(name: str, output: Output, node: Node, ranges: Mapping[str, Ends]) ->
     found = typed(expr, visible)
     if output.function in ("count", "count_distinct"):
         return Wanted(name, output, expr, None)
-    if isinstance(found.kind, Truth):
+    if isinstance(found.kind, Truth) and not output.bounds:
         expr = Call("integer", (expr,))  # a sum of truths is a count, their mean a share
         found = typed(expr, visible)
     if output.bounds and not isinstance(found.kind, Number):

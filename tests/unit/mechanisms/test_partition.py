@@ -56,7 +56,7 @@ def test_figures_of_the_usual_setting():
     assert select.enough() == 16
     assert M.StabilityHistogram(1, 14).enough() == 17
     assert select.probability(select.certain) == 1 > select.probability(select.certain - 1)
-    assert select.said == "a group needs about 16 people to appear in 95 of 100 releases"
+    assert select.said == "a group needs about 16 units to appear in 95 of 100 releases"
     assert select.probability(10**18) == 1
 
 
@@ -181,7 +181,7 @@ def test_release_holds_names_and_no_figure():
     answer = select.release({"b": 99, "a": 99, "c": 1}, ONE, name="town")
     assert answer.measure("town").values == ("a", "b")
     assert not answer.measure("town").has_interval
-    assert answer.notes == ("a group needs about 16 people to appear in 95 of 100 releases.",)
+    assert answer.notes == ("a group needs about 16 units to appear in 95 of 100 releases.",)
     assert len(select.release({}, ONE)) == 0
     assert select.release({"a": 99}, ONE, column="town").measure("town").values == ("a",)
 

@@ -136,7 +136,7 @@ def test_release_names_groups_interval_and_what_it_takes_to_appear():
     assert answer.keys == (("town", ("a", "b")),)
     measure = answer.measure("count")
     assert measure.covers == "noise only, before selection"
-    assert answer.notes == ("a group needs about 17 people to appear in 95 of 100 releases.",)
+    assert answer.notes == ("a group needs about 17 units to appear in 95 of 100 releases.",)
     assert answer.price.delta == own_delta(made.loss(ONE))
     assert all(abs(v - n) < 40 for v, n in zip(measure.values, (400, 500), strict=True))
     assert len(made.release({}, ONE)) == 0
