@@ -171,8 +171,16 @@ class TappedCurator:
     def measure(self, query: Any, mechanism: Any = None) -> Any:
         """Measure through the tape."""
         if mechanism is None:
-            return self._curator.measure([(q, TappedMechanism(m, self._tape)) for q, m in query])
-        return self._curator.measure(query, TappedMechanism(mechanism, self._tape))
+            return self._curator.measure([(q, self._tapped(m)) for q, m in query])
+        return self._curator.measure(query, self._tapped(mechanism))
+
+    def _tapped(self, mechanism: Any) -> Any:
+        """Wrap a mechanism, unless its draws go through the tape already.
+
+        A table takes those of the library only, and no other that claims to be one of them.
+        """
+        tapped = hasattr(getattr(type(mechanism), "sample", None), "plain")
+        return mechanism if tapped else TappedMechanism(mechanism, self._tape)
 
     @contextmanager
     def scope(self, budget: Any) -> Iterator[TappedCurator]:
