@@ -639,7 +639,7 @@ def test_table_shows_all_rows_with_even_decimals_and_no_escapes():
 def test_help_of_query_shows_every_option():
     text = CliRunner().invoke(main, ["query", "--help"]).stdout
     options = {name for p in main.commands["query"].params for name in p.opts if "--" in name}
-    assert len(options) == 30
+    assert len(options) == 31
     assert options <= set(re.findall(r"--[a-z-]+", text))
 
 
