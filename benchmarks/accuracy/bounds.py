@@ -32,7 +32,6 @@ RUNS = 60
 SIZES = (100, 1_000, 10_000, 100_000)
 EPSILONS = ("0.1", "1")
 SHARES = ("0.05", "0.1", "0.2", "0.3")
-CONFIDENCE = Fraction(95, 100)
 DECLARED = Number(-(10**11), 10**11, Fraction(1, 100))  # ±10^9 in hundredths
 
 Codes: TypeAlias = NDArray[np.int64]
@@ -108,7 +107,7 @@ def compared(codes: Codes, epsilon: Fraction, error: Callable[..., float]) -> di
         errors = []
         for _ in range(RUNS):
             noisy = exact + draw(Laplace(scale), exact.size, system())
-            bought = found(noisy.tolist(), Noise("laplace", scale), DECLARED, CONFIDENCE)
+            bought = found(noisy.tolist(), Noise("laplace", scale), DECLARED)
             clamp = None if bought is None else (float(bought.low), float(bought.high))
             errors.append(error(codes, clamp, rest))
         row[f"share {share}"] = float(np.median(errors)) / best

@@ -4,6 +4,7 @@
 import gzip
 import random
 
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -31,10 +32,10 @@ LINES = {
     "plain": (b"x,y,3\n", [("x", "y", 3)]),
     "no newline at the end": (b"x,y,3", [("x", "y", 3)]),
     "header only": (b"", []),
-    "missing fields": (b"x\nx,y\n", [("x", "", None), ("x", "y", None)]),
+    "missing fields": (b"x\nx,y\n", [("x", None, None), ("x", "y", None)]),
     "too many fields": (b"x,y,3,4,5\n", [("x", "y", 3)]),
     "quotes": (b'"x,""q""","y\nz",3\n', [('x,"q"', "y\nz", 3)]),
-    "empty fields": (b',"",\n', [("", "", None)]),
+    "empty fields": (b',"",\n', [(None, None, None)]),
     "blanks": (b" x ,y,\t3 \n", [(" x ", "y", 3)]),
     "invalid UTF-8 drops the line": (b"x,\xff,3\ny,z,4\n", [("y", "z", 4)]),
     "a line too long is dropped": (b"x," + b"y" * 5_000_000 + b",3\ny,z,4\n", [("y", "z", 4)]),
@@ -52,12 +53,23 @@ def test_lines_are_read_as_documented(case, rows):
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_line_ends_of_every_system_are_read(end, rows):
-    assert rows(end.join([b"a,b,n", b"x,y,3", b"z,,4", b""])) == [("x", "y", 3), ("z", "", 4)]
+    assert rows(end.join([b"a,b,n", b"x,y,3", b"z,,4", b""])) == [("x", "y", 3), ("z", None, 4)]
 
 
 def test_headers_are_read_with_their_quotes_and_mark(rows):
     source = Source("t", sf.Schema({"a,1": sf.Text(), 'q"q': sf.Integer(0, 9)}), sf.Unit.row())
     assert rows(b'\xef\xbb\xbf"a,1","q""q"\nx,3\n', source=source) == [("x", 3)]
+
+
+def test_empty_field_is_missing_unless_it_is_listed(rows, opened):
+    declared = sf.Schema(a=sf.Text(), b=sf.Category(["", "y"]), n=sf.Integer(0, 9))
+    source = Source("t", declared, sf.Unit.row())
+    content = b'a\tb\tn\n\t\t2\n" "\ty\t3\n""\t""\t4\n'
+    expected = [(None, 0, 2), (" ", 1, 3), (None, 0, 4)]
+    assert rows(content, "t.tsv", source=source) == expected
+    frame = {"a": ["", None], "b": ["", "y"], "n": [1, 2]}
+    held = opened({source: pa.table(frame)}).run('SELECT a FROM "t"', {})
+    assert held.to_pylist() == [{"a": ""}, {"a": None}]  # elsewhere missing is something else
 
 
 def test_compressed_and_tabbed_files_are_read(rows):

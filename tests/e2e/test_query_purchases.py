@@ -116,6 +116,19 @@ def test_median_and_quantiles_are_values_with_the_error_of_their_rank(shop):
     assert "rank, noise only" in said
 
 
+def test_count_has_another_name_where_a_group_is_called_so(shop):
+    asked = ("--group-by", "n=floor(fare, 100)", "--keys", "n=0,100", "--count", "--mean", "fare")
+    found, _ = shop.rows(*asked, *EXACT)
+    assert list(found[0])[:3] == ["n", "n_", "n__low"]
+    assert all(near(row["n_"], 200, 1) for row in found)
+
+
+def test_two_numbers_of_one_column_have_two_names(shop):
+    (row,), _ = shop.rows("--min", "least=fare", "--max", "most=fare", *EXACT)
+    assert float(row["least"]) < 5
+    assert float(row["most"]) > 190
+
+
 def test_quantiles_are_asked_in_groups(shop):
     found, _ = shop.rows("--group-by", "zone", "--quantile", "fare:0.5", *EXACT)
     assert [row["zone"] for row in found] == ["A", "B", "C:1"]
@@ -503,7 +516,18 @@ REFUSALS = {
         "E300",
         ["the edges: --bins 0,10,50,200."],
     ),
-    "bounds of words": (["--mean", "bounds(zone)", *ONE], "E301", ["Leave out bounds(...)"]),
+    "bounds of words": (["--mean", "bounds(zone)", *ONE], "E301", ["Count it, or group by it"]),
+    "bounds of days": (["--median", "bounds(born)", *ONE], "E301", ["Leave out bounds(...)"]),
+    "bounds around a part": (
+        ["--mean", "bounds(income) + 1", *ONE],
+        "E301",
+        ["holds the whole expression", "--mean 'bounds(price * pieces)'"],
+    ),
+    "bounds in a condition": (
+        ["--where", "bounds(income) > 1", "--count", *ONE],
+        "E301",
+        ["bought with bounds(...) around a whole expression"],
+    ),
     "bounds inside": (
         ["--mean", "bounds(income) / bounds(wage)", *ONE],
         "E301",

@@ -10,6 +10,7 @@ import sqlite3
 import sys
 import tempfile
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -35,7 +36,7 @@ from sfumato.owner.draft import draft
 from sfumato.owner.outline import Outline, outlines
 from sfumato.relation.kind import Number
 from sfumato.release.error import Noise
-from sfumato.session.bounds import Bounds, found, unbounded
+from sfumato.session.bounds import Bounds, Range, found, unbounded
 from sfumato.session.contract import Contract
 from sfumato.testing import FakeCurator, FakeQuery
 
@@ -169,6 +170,12 @@ def nothing_found():
     """Buy a range where noise shows none."""
     with patch("sfumato.session.purchase.found", return_value=None):
         trips().sum(sf.bounds("fare")).release(epsilon=1)
+
+
+def range_that_cannot_be_used():
+    """Buy a range whose squares do not fit."""
+    with patch("sfumato.session.purchase.found", return_value=Range(0, 2**40)):
+        trips().variance(sf.bounds("fare * 1e9")).release(epsilon=1)
 
 
 def drawn(name="a", values=(300, 400), **parts):
@@ -416,6 +423,8 @@ CASES = {
         trips().group_by("name", keys=sf.bought()).count().release(accuracy=sf.within(9))
     ),
     "bounds: of a date": lambda: trips().median(sf.bounds("day")),
+    "bounds: of a category": lambda: trips().mean(sf.bounds("zone")),
+    "bounds: inside": lambda: trips().mean("bounds(fare) + 1"),
     "bounds: too many things": lambda: (
         trips()
         .agg(**{f"s{k}": sf.sum(sf.bounds(f"fare * {k}")) for k in "1234"})
@@ -423,6 +432,7 @@ CASES = {
     ),
     "bounds: a wish": lambda: trips().sum(sf.bounds("fare")).explain(accuracy=sf.within(9)),
     "bounds: nothing found": nothing_found,
+    "bounds: found and too wide": range_that_cannot_be_used,
     "per unit: no range": lambda: sf.sum("fare", per_unit=3),
     "per unit: reversed": lambda: sf.sum("fare", per_unit=(3, 0)),
     "per unit: between steps": lambda: trips().sum("fare", per_unit=(0, "0.005")),
@@ -480,6 +490,9 @@ CASES = {
     "answers: unlike": lambda: drawn().where("zone > 3"),
     "answers: name": lambda: drawn().derive(x="m + 1"),
     "answers: open": lambda: drawn(values=(300, 2)).derive(x="1 / n"),
+    "answers: cut and consistent": lambda: drawn(values=(300, 2**63 - 1)).consistent(
+        drawn("b", (9, 9)).total()
+    ),
     "answers: share of a mean": lambda: drawn().derive(x="100 / n").share("x"),
     "answers: no key column": lambda: drawn().roll_up("day"),
     "answers: not mapped": lambda: drawn().roll_up("zone", {"A": "north"}),
@@ -489,7 +502,13 @@ CASES = {
     "answers: head": lambda: drawn().head(-1),
     "answers: its own total": lambda: drawn().consistent(drawn().total("n")),
     "answers: total with keys": lambda: drawn().consistent(drawn("b")),
+    "answers: total of other rows": lambda: drawn().consistent(drawn("b", (900, 1)).total("n")),
+    "answers: round": lambda: drawn().round(-1),
+    "answers: what adds up": lambda: drawn().derive(m="n + 1").round(5, "n").total(),
     "answers: no sample": lambda: drawn().population(),
+    "answers: sample of rows": lambda: replace(
+        drawn(unit=sf.Unit.by("rider", max_rows=12)), sampled=True
+    ).population(),
     "answers: half a draw": lambda: drawn(name=None),
     # sensitivities
     "sensitivity: none": lambda: sf.Sensitivity(l0=3),

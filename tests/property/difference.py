@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 
 from sfumato.backends.duckdb import DuckDB
 from sfumato.core.unit import Unit
-from sfumato.relation import Aggregate, Expr, Node, Source
+from sfumato.relation import Aggregate, Expr, Node, Source, Values
 from sfumato.relation.expr import typed
 from sfumato.relation.kind import Number
-from sfumato.relation.lower import lowered, parameters
+from sfumato.relation.lower import lowered, lowered_values, parameters, truncations
 from sfumato.relation.node import children, scope, sources
+from sfumato.session.reader import Reader
 from sfumato.testing import expressions, plans, strategies, tables
 
 KEY = "00" * 32
@@ -173,12 +174,24 @@ def answers(queries, *given, key=KEY, threads=1):
     """Return the exact answers on each table: for each question one whole number a cell."""
     [source] = sources(queries[0].node)
     renamed = [replace(source, name=f"table {i}") for i in range(len(given))]
-    values = parameters(queries[0].node, key)
     with closing(DuckDB.open(dict(zip(renamed, given, strict=True)), threads=threads)) as engine:
-        return [
-            dense(queries, engine.run(lowered(moved(queries, source), "duckdb"), values))
-            for source in renamed
-        ]
+        return [dense(queries, read(engine, moved(queries, source), key)) for source in renamed]
+
+
+def read(engine, queries, key=KEY, given=None):
+    """Return what a release would read, after a look at what windows in the engine would find."""
+    [node] = {query.node for query in queries}
+    given = given or {}
+    bag = isinstance(queries[0], Values)
+    write = (lambda *a: lowered_values(queries[0], *a)) if bag else lambda *a: lowered(queries, *a)
+    found = Reader(engine, key).run(write("duckdb", truncations(node)), node, given)
+    other = engine.run(write("duckdb"), {**parameters(node, key), **given})
+    assert _listed(found) == _listed(other), "a truncation by windows keeps other rows"
+    return found
+
+
+def _listed(table):
+    return sorted(zip(*(column.to_pylist() for column in table.columns), strict=True), key=repr)
 
 
 def moved(queries, source):

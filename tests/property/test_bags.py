@@ -39,14 +39,25 @@ from sfumato.relation import (
 from sfumato.relation.bought import keys_of
 from sfumato.relation.bound import truncated
 from sfumato.relation.kind import Number
-from sfumato.relation.lower import lowered, parameters
 from sfumato.relation.node import carries, scope, sources, unit_of
 from sfumato.session.planner import questions
 from sfumato.session.wanted import Wanted
 from sfumato.testing import plans, tables
 
 sys.path.insert(0, str(Path(__file__).parent))
-from difference import BY_COLUMN, BY_ROWS, FREE, KEY, NAMED, moved, norms, rows, say, search
+from difference import (
+    BY_COLUMN,
+    BY_ROWS,
+    FREE,
+    KEY,
+    NAMED,
+    moved,
+    norms,
+    read,
+    rows,
+    say,
+    search,
+)
 from rides import FARE, NOBODY, ZONES, owned, table_of
 from test_sensitivity_bugs import Bug
 
@@ -66,16 +77,10 @@ def opened(node, tables_):
 
         def ask(query, chosen=None):
             queries = list(query) if isinstance(query, list) else [query]
-            given = parameters(queries[0].node, KEY)
+            given = {}
             for i in range(0 if chosen is None else len(queries[0].keys.columns)):
                 given[f"b{i}"] = [key[i] for key in chosen]
-            out = []
-            for each in renamed:
-                asked = moved(queries, each)
-                bag = isinstance(asked[0], Values)
-                sql = asked[0].lower("duckdb") if bag else lowered(asked, "duckdb")
-                out.append(engine.run(sql, given))
-            return out
+            return [read(engine, moved(queries, each), KEY, given) for each in renamed]
 
         yield ask
 

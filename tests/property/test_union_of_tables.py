@@ -31,11 +31,10 @@ from sfumato.relation import (
     bound,
     bounded,
 )
-from sfumato.relation.lower import lowered, parameters
 from sfumato.relation.node import scope, unit_of
 
 sys.path.insert(0, str(Path(__file__).parent))
-from difference import KEY, dense, norms
+from difference import dense, norms, read
 
 sys.path.pop(0)
 
@@ -80,8 +79,7 @@ def answers(queries, sources, data):
         s: table(rows, text=i > 0) for i, (s, rows) in enumerate(zip(sources, data, strict=True))
     }
     with closing(DuckDB.open(held, threads=1)) as engine:
-        found = engine.run(lowered(queries, "duckdb"), parameters(queries[0].node, KEY))
-    return dense(queries, found)
+        return dense(queries, read(engine, queries))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -133,8 +131,7 @@ def test_unit_that_is_held_in_two_types_is_one(name):
     sources = [Source(each, SCHEMA, Unit.by("id", max_rows=1)) for each in "ab"]
     query = Aggregate(bounded(Union(*sources), Keys(), ()), Keys(), Rows())
     with closing(DuckDB.open(dict(zip(sources, held, strict=True)))) as engine:
-        found = engine.run(query.lower("duckdb"), parameters(query.node, KEY))
-    assert dense([query], found) == [[2]]
+        assert dense([query], read(engine, [query])) == [[2]]
 
 
 @pytest.mark.parametrize(

@@ -197,8 +197,18 @@ def _figures(held: Charge | Sums) -> str:
 
 
 def show_down(amount: Fraction) -> str:
-    """Write an amount that is left, rounded down to four digits."""
-    return _decimal(units_down(amount), up=False)
+    """Write an amount that is left, rounded down to four digits; what is only just less says so.
+
+    Example:
+        >>> show_down(Fraction(2)), show_down(Fraction(2, 3)), show_down(3 - Fraction(1, 10**12))
+        ('2', '0.6666', '2.999999…')
+    """
+    units = units_down(amount)
+    above = -(-units // (size := _size(units, 4))) * size
+    if 0 < (above - units) * 1000 <= size:
+        few = _size(units, 7)
+        return f"{show(Fraction(units // few * few, UNIT), 7)}…"
+    return _decimal(units, up=False)
 
 
 def show_up(units: int) -> str:
@@ -206,8 +216,13 @@ def show_up(units: int) -> str:
     return _decimal(units, up=True)
 
 
+def _size(units: int, digits: int) -> int:
+    """Return the size of the last of so many digits."""
+    return int(10 ** max(len(str(units)) - digits, 0))
+
+
 def _decimal(units: int, *, up: bool) -> str:
-    size = 10 ** max(len(str(units)) - 4, 0)
+    size = _size(units, 4)
     return show(Fraction((-(-units // size) if up else units // size) * size, UNIT))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from sfumato.core.errors import InternalError
+from sfumato.relation.source import HIDDEN
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,18 +21,40 @@ class Backend(Protocol):
 
     dialect: str
 
-    def run(self, sql: str, parameters: Mapping[str, object]) -> pa.Table:
+    def run(
+        self,
+        sql: str,
+        parameters: Mapping[str, object],
+        tables: Mapping[str, pa.Table] | None = None,
+    ) -> pa.Table:
         """Run one lowered SELECT.
 
         Args:
             sql: a statement that reads tables by the names of their sources.
             parameters: values for ``$name`` in it; those that it does not name are left out.
+            tables: further tables that the statement reads, by name; none is named as a source.
 
         Returns:
             Rows in no particular order, every column whole numbers, truth values or texts.
 
         Raises:
             InternalError: the statement failed, or returned anything else. The text is constant.
+        """
+
+    def run_up_to(
+        self,
+        most: int,
+        sql: str,
+        parameters: Mapping[str, object],
+        tables: Mapping[str, pa.Table] | None = None,
+    ) -> pa.Table | None:
+        """Run one lowered SELECT as `run` does, but stop it where it returns too many rows.
+
+        Args:
+            most: how many rows may come; None is returned if there are more.
+            sql: as for `run`.
+            parameters: as for `run`.
+            tables: as for `run`.
         """
 
     def close(self) -> None:
@@ -61,6 +84,8 @@ def whole(table: pa.Table) -> pa.Table:
 
     allowed = (types.is_integer, types.is_boolean, types.is_string, types.is_large_string)
     for field in table.schema:
+        if field.name == HIDDEN:  # whose a row is, whatever names them, is never measured
+            continue
         if not any(check(field.type) for check in allowed):
             raise InternalError(
                 f"a lowered statement returned {field.type} where only whole numbers, truth values "

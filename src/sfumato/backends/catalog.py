@@ -158,7 +158,11 @@ def _delimited(held: Delimited) -> Physical:
     A line that is too long or is not UTF-8 is dropped; missing fields are empty, further ones are
     ignored. One thread reads: where quotes are broken, several could disagree about lines.
     """
-    columns = [PhysicalColumn(n, name(f"c{i}"), "VARCHAR") for i, n in enumerate(held.names)]
+    own = [name(f"c{i}") for i in range(len(held.names))]
+    columns = [
+        PhysicalColumn(n, sql, "VARCHAR", blank=True)
+        for n, sql in zip(held.names, own, strict=True)
+    ]
     types = ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(columns)))
     options = {
         "auto_detect": "false",

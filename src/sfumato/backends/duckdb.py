@@ -14,10 +14,10 @@ A view on a file is read with that file's statistics; pass the file itself where
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, closing, suppress
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sfumato.backends.base import failure, whole
 from sfumato.backends.catalog import Catalog, listed
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+T = TypeVar("T")
+_BATCH = 2**20  # rows that are handed over at a time
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -115,22 +117,60 @@ class DuckDB:
             undo.pop_all()
         return opened
 
-    def run(self, sql: str, parameters: Mapping[str, object]) -> pa.Table:
+    def run(
+        self,
+        sql: str,
+        parameters: Mapping[str, object],
+        tables: Mapping[str, pa.Table] | None = None,
+    ) -> pa.Table:
         """Run one lowered SELECT on the tables. See `Backend.run`."""
+        answer = self._answer(sql, parameters, tables or {}, lambda made: made.to_arrow_table())
+        return whole(answer)
+
+    def run_up_to(
+        self,
+        most: int,
+        sql: str,
+        parameters: Mapping[str, object],
+        tables: Mapping[str, pa.Table] | None = None,
+    ) -> pa.Table | None:
+        """Run one lowered SELECT on the tables, up to so many rows. See `Backend.run_up_to`."""
+        import pyarrow as pa
+
+        def read(made: duckdb.DuckDBPyRelation) -> list[pa.Table]:
+            with made.to_arrow_reader(_BATCH) as reader:
+                batches, rows = [], 0
+                for batch in reader:
+                    batches.append(batch)
+                    rows += batch.num_rows
+                    if rows > most:
+                        return []
+                return [pa.Table.from_batches(batches, reader.schema)]
+
+        found = self._answer(sql, parameters, tables or {}, read)
+        return whole(found[0]) if found else None
+
+    def _answer(
+        self,
+        sql: str,
+        parameters: Mapping[str, object],
+        tables: Mapping[str, pa.Table],
+        read: Callable[[duckdb.DuckDBPyRelation], T],
+    ) -> T:
+        """Run one statement, and read what it returns while the engine is there."""
         import duckdb
         import pyarrow as pa
 
-        answer = None
-        with closing(self._cursor()) as cursor:
-            try:
-                statement = _single(cursor, self._complete(sql))
-                named = {key: parameters[key] for key in statement.named_parameters}
-                answer = cursor.sql(statement, params=named).to_arrow_table()
-            except (duckdb.Error, pa.ArrowException, MemoryError, RuntimeError, KeyError):
-                pass  # raised below, where the engine's message does not hang on it
-        if answer is None:
-            raise failure()
-        return whole(answer)
+        with (
+            closing(self._cursor()) as cursor,
+            suppress(duckdb.Error, pa.ArrowException, MemoryError, RuntimeError, KeyError),
+        ):
+            for table, rows in tables.items():
+                cursor.register(table, rows)
+            statement = _single(cursor, self._complete(sql))
+            named = {key: parameters[key] for key in statement.named_parameters}
+            return read(cursor.sql(statement, params=named))
+        raise failure()  # here, where the engine's message does not hang on it
 
     def close(self) -> None:
         """Close the engine, or the cursor of the user's connection."""

@@ -53,11 +53,13 @@ class PhysicalColumn:
         name: what the owner calls it.
         sql: how a statement names it, quoted.
         type: the engine's type, as DESCRIBE writes it.
+        blank: whether an empty text stands for a missing value, because there is no other.
     """
 
     name: str
     sql: str
     type: str
+    blank: bool = False
 
     @property
     def kind(self) -> Class:

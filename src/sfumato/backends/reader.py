@@ -20,7 +20,8 @@ Category   the text of a value if listed (exactly, nothing is trimmed), a number
 Boolean    booleans, the numbers 0 and 1, and true, t, yes, 1, false, f, no, 0 in any case
 Date       days, the day of a moment (in UTC), and ISO text; beyond the bounds counts as the bound
 Timestamp  the same, rounded down to the step
-Text       text; whole numbers without a fraction, other numbers as the engine writes them
+Text       text; whole numbers without a fraction, other numbers as the engine writes them; in a
+           CSV or TSV file an empty field, quoted or not, is NULL: there is no other way to say so
 =========  =======================================================================================
 
 A unit is named by whatever it is, but for NULL, NaN, the empty text and, in a Parquet file, a text
@@ -177,7 +178,8 @@ def read(declared: Column, column: PhysicalColumn, table: str, value: str) -> Re
                 return Reading(text, step_of(moment, value, axis), (axis.first, axis.last))
             return Reading(column.sql, step_of(column, value, axis), (axis.first, axis.last))
         case _:
-            return Reading(_text(column), value, None)
+            missing = f"nullif({value}, '')" if column.blank else value
+            return Reading(_text(column), missing, None)
 
 
 def _integer(declared: Integer, column: PhysicalColumn, value: str) -> Reading:
@@ -326,7 +328,12 @@ def _written(column: PhysicalColumn) -> str:
 
 
 def _unit(column: PhysicalColumn) -> str:
-    """Write the unit's raw value; the order of an engine's enumeration is none of it."""
+    """Write the unit's raw value; the order of an engine's enumeration is none of it.
+
+    Whole numbers of 128 bits are written as text, which no table in memory takes for another.
+    """
+    if column.type in {"HUGEINT", "UHUGEINT"}:
+        return f"CAST({column.sql} AS VARCHAR)"
     return _text(column) if column.kind is Class.TEXT else column.sql
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # A name, and an equals sign right behind it that is not half of another sign.
 _NAMED = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<text>.+)", re.DOTALL)
 _BOUNDS = re.compile(r"bounds\s*\((?P<text>.*)\)", re.DOTALL | re.IGNORECASE)
+_INSIDE = re.compile(r"\bbounds\s*\(", re.IGNORECASE)
 _OPTIONS = ("sum", "mean", "variance", "std", "median", "quantile", "min", "max", "count_distinct")
 _RANGED = ("sum", "mean", "variance", "std", "median", "quantile", "min", "max")  # of a number
 
@@ -45,6 +46,10 @@ def question(session: Session, asked: Asked, contract: Contract) -> Question:
         table, name = _column(table, given)
         groups.append(name)
     where = table.group_by(*groups, keys=_keys(asked, table, groups)) if groups else table
+    if asked.count:  # which nobody can name here
+        from sfumato.session.output import count_name
+
+        outputs = {count_name(groups): outputs.pop("n"), **outputs}
     if asked.histogram is not None:
         return where.histogram(asked.histogram, _bins(asked))
     return where.agg(**outputs)
@@ -137,7 +142,7 @@ def _output(asked: Asked, option: str, function: str, given: str) -> tuple[str, 
     try:
         expr = parse(inner)
     except ExpressionError:
-        if found is None:
+        if found is None and _INSIDE.search(text) is None:
             raise
         raise ExpressionError(
             f"{option} {given!r}: bounds(...) holds the whole expression whose range is bought, as "

@@ -13,6 +13,7 @@ import json
 import re
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any, TypeVar
 
 from sfumato.core.errors import CodecError, SfumatoError
@@ -114,16 +115,23 @@ def _pack(value: Any) -> Any:
         return {key: _pack(item) for key, item in value.items()}
     name = type(value).__name__
     if is_dataclass(value) and _registry.get(name) is type(value):
-        packed = {f.name: getattr(value, f.name) for f in fields(value)}
-        for f in fields(value):
+        packed: dict[str, Any] = {"$": name}
+        for field, later, default in _fields(_registry[name]):
+            held = getattr(value, field)
             # What was written before there was such a field must still read, and hash, the same.
-            if f.metadata.get(LATER) and packed[f.name] == f.default:
-                del packed[f.name]
-        return {"$": name, **{field: _pack(held) for field, held in packed.items()}}
+            if not (later and held == default):
+                packed[field] = _pack(held)
+        return packed
     raise CodecError(
         f"a value of type {name} has no canonical form. Use plain values, Fractions, or a frozen "
         f"dataclass that is registered with @canonical."
     )
+
+
+@cache
+def _fields(cls: type) -> tuple[tuple[str, bool, Any], ...]:
+    """Return the fields of a class: name, whether it came later, default."""
+    return tuple((f.name, bool(f.metadata.get(LATER)), f.default) for f in fields(cls))
 
 
 def _pack_ratio(number: int | Fraction) -> dict[str, str]:

@@ -65,9 +65,10 @@ class Unit:
             raise _no_column()
         for name in ("max_rows", "max_groups", "max_rows_per_group"):
             value = getattr(self, name)
+            sold = self.column is not None and name != "max_rows_per_group"
             bought = isinstance(value, str) and value == "auto" and name != "max_rows_per_group"
             if value is not None and not bought:
-                object.__setattr__(self, name, _cap(value, name))
+                object.__setattr__(self, name, _cap(value, name, sold=sold))
         if self.column is None and not (
             isinstance(self.max_rows, int) and self.max_groups is self.max_rows_per_group is None
         ):
@@ -138,11 +139,12 @@ def _no_column() -> UnitError:
     return UnitError("the unit needs the name of a column. Pass Unit.by('customer_id', ...).")
 
 
-def _cap(value: Exactable, name: str) -> int:
+def _cap(value: Exactable, name: str, *, sold: bool) -> int:
     try:
         number = exact(value, name)
     except NumberError as problem:
-        raise UnitError(problem.message) from None
+        more = ' Or pass "auto": each question then buys the cap.' if sold else ""
+        raise UnitError(problem.message + more) from None
     if number.denominator != 1 or not 1 <= number < 2**31:
         raise UnitError(
             f"{name} = {show(number)} is not a cap: it must be a whole number from 1 to 2^31 - 1. "

@@ -1,9 +1,13 @@
 """The file: opened, locked, committed durably, and every failure of it given one constant message.
 
-One connection serves a process, under a lock: SQLite admits one writer anyway. Before a fork it is
-closed, because SQLite's own record of file locks must not be copied into a child; parent and child
-open their own when they next need one. The file is never opened by other means in this process:
-closing any descriptor of it would silently drop SQLite's locks.
+One connection serves a process, one thread at a time: SQLite admits one writer anyway. What costs
+is the commit, which waits for the disk, so threads share it: whoever has written lines up behind
+those who want to write, and commits for all of them. Each writes in a savepoint of its own, so that
+one that is refused takes back nothing of the others, and none goes on before all is on the disk.
+
+Before a fork the connection is closed, because SQLite's own record of file locks must not be copied
+into a child; parent and child open their own when they next need one. The file is never opened by
+other means in this process: closing any descriptor of it would silently drop SQLite's locks.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.errors import LedgerBusy, LedgerCorrupt, LedgerError
 from sfumato.core.number import nonnegative
+from sfumato.ledger.turnstile import Turnstile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +36,22 @@ _PRAGMAS = (
 )
 
 
+class Group:
+    """What some threads do in one transaction.
+
+    Attributes:
+        over: whether it was committed, or taken back.
+        problem: why it was taken back.
+    """
+
+    __slots__ = ("over", "problem")
+
+    def __init__(self) -> None:
+        """Be open."""
+        self.over = False
+        self.problem: sqlite3.Error | UnicodeError | None = None
+
+
 class Connection:
     """A way to one SQLite file, or to memory, for all threads of a process and its children."""
 
@@ -39,7 +60,8 @@ class Connection:
         self._sqlite: sqlite3.Connection | None = None
         self.path = None if path is None else Path(path).absolute()
         self._timeout, self._read_only = float(nonnegative(timeout, "timeout")), read_only
-        self._lock = threading.RLock()
+        self._group: Group | None = None
+        self._renew()
         self._identity: tuple[int, int] | None = None
         self._pid = os.getpid()
         with _guard:
@@ -54,33 +76,123 @@ class Connection:
             LedgerCorrupt: the file is damaged, or is not the one that was opened.
             LedgerError: the file is missing, cannot be written, or the disk fails.
         """
-        if not self._lock.acquire(timeout=self._timeout):
-            raise busy()
+        group = None
         try:
-            connection = self._connected()
+            with self._next() if write else self._alone():
+                connection = self._connected()
+                group = self._joined(connection, "BEGIN IMMEDIATE" if write else "BEGIN")
+                try:
+                    with self._step(connection, group):
+                        yield connection
+                finally:
+                    if not write:
+                        self._commit(group)
+        finally:
+            if group is not None:
+                self._finish(group)
+
+    @contextmanager
+    def _step(self, connection: sqlite3.Connection, group: Group) -> Iterator[None]:
+        """Run what one thread does; refused, it alone is taken back; failed, the whole group."""
+        try:
+            connection.execute("SAVEPOINT step")
+            end = "ROLLBACK TO step"
             try:
-                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                yield connection
-                connection.execute("COMMIT")
+                yield
+                end = "RELEASE step"
             finally:
                 if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                    connection.execute(end)
         except (sqlite3.Error, UnicodeError) as problem:
-            error = translated(problem)
-            if self.path is not None and not isinstance(error, LedgerBusy):
-                self._disconnect()  # what it believes about the file may no longer be true
-            raise error from None
+            self._give_up(group, problem)
+            raise translated(problem) from None
+
+    def _joined(self, connection: sqlite3.Connection, begin: str) -> Group:
+        """Return the group that is open, or open one. The caller's turn is now."""
+        if self._group is None:
+            self._group = Group()
+            try:
+                connection.execute(begin)
+            except (sqlite3.Error, UnicodeError) as problem:
+                self._give_up(self._group, problem)
+                raise translated(problem) from None
+        return self._group
+
+    def _finish(self, group: Group) -> None:
+        """Commit a group behind all who wait to join it, unless another thread has.
+
+        Raises:
+            LedgerError: nothing of the group was written.
+        """
+        try:
+            with self._end:
+                if not group.over:
+                    with self._next(-1):
+                        self._commit(group)
+        except KeyboardInterrupt:
+            self._finish(group)  # it may hold the file, and nobody else may come to end it
+            raise
+        if group.problem is not None:
+            raise translated(group.problem) from None
+
+    def _commit(self, group: Group) -> None:
+        """Put what a group did on the disk. The caller's turn is now."""
+        try:
+            if self._sqlite is not None and not group.over:
+                self._sqlite.execute("COMMIT")
+        except (sqlite3.Error, UnicodeError) as problem:
+            self._give_up(group, problem)
         finally:
-            self._lock.release()
+            if self._sqlite is not None and self._sqlite.in_transaction:  # interrupted before
+                self._give_up(group, sqlite3.OperationalError())
+            group.over, self._group = True, None
+
+    def _give_up(self, group: Group, problem: sqlite3.Error | UnicodeError) -> None:
+        """Take back all that a group did."""
+        group.over, group.problem, self._group = True, problem, None
+        if self._sqlite is not None and self._sqlite.in_transaction:
+            with suppress(sqlite3.Error):
+                self._sqlite.execute("ROLLBACK")
+        if self.path is not None and not isinstance(translated(problem), LedgerBusy):
+            self._disconnect()  # what it believes about the file may no longer be true
+
+    @contextmanager
+    def _next(self, timeout: float | None = None) -> Iterator[None]:
+        """Wait for those who came before."""
+        if not self._turn.acquire(self._timeout if timeout is None else timeout):
+            raise busy()
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Wait until there is no group, and keep others from opening one."""
+        if not self._end.acquire(timeout=self._timeout):
+            raise busy()
+        try:
+            with self._next():
+                if self._group is not None:
+                    self._commit(self._group)
+                yield
+        finally:
+            self._end.release()
+
+    def _renew(self) -> None:
+        # Who needs both takes the end first: to commit is to wait until nobody writes.
+        self._end, self._turn = threading.Lock(), Turnstile()
 
     def close(self) -> None:
         """Close the file; a later use opens it again. A ledger in memory is gone."""
-        with self._lock:
+        with self._alone():
             self._disconnect()
 
     def __del__(self) -> None:
         """Close the file of a ledger that nobody holds any more."""
-        self._disconnect()
+        connection = getattr(self, "_sqlite", None)  # None in half a copy
+        if connection is not None:
+            connection.close()  # and no more: at the end of a program the modules are gone
 
     def make(self) -> None:
         """Create the file, empty, and put its name on the disk.
@@ -131,7 +243,10 @@ class Connection:
                 "head that you kept."
             )
         if self._sqlite is None:
-            self._sqlite = self._open(self.path)
+            try:
+                self._sqlite = self._open(self.path)
+            except (sqlite3.Error, UnicodeError) as problem:
+                raise translated(problem) from None
             self._identity = status.st_dev, status.st_ino
         return self._sqlite
 
@@ -167,20 +282,27 @@ class Connection:
         )
 
     def _disconnect(self) -> None:
-        connection, self._sqlite = getattr(self, "_sqlite", None), None  # None in half a copy
+        connection, self._sqlite = self._sqlite, None
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()
 
     def before_fork(self) -> None:
         """Wait for the other threads, then close the file."""
-        self._lock.acquire()
+        self._end.acquire()
+        self._turn.acquire()
+        if self._group is not None:
+            self._commit(self._group)
         if self.path is not None:
             self._disconnect()
 
-    def after_fork(self) -> None:
-        """Let the threads go on."""
-        self._lock.release()
+    def after_fork(self, *, child: bool) -> None:
+        """Let the threads go on; in a child there are none, and nobody would let go of a lock."""
+        if child:
+            self._renew()
+            return
+        self._turn.release()
+        self._end.release()
 
 
 def translated(problem: sqlite3.Error | UnicodeError) -> LedgerError:
@@ -258,13 +380,15 @@ def _before_fork() -> None:
         _waiting.append(connection)
 
 
-def _after_fork() -> None:
+def _after_fork(*, child: bool = False) -> None:
     while _waiting:
-        _waiting.pop().after_fork()
+        _waiting.pop().after_fork(child=child)
     _guard.release()
 
 
 if hasattr(os, "register_at_fork"):  # where processes can fork
     os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+        before=_before_fork,
+        after_in_parent=_after_fork,
+        after_in_child=lambda: _after_fork(child=True),
     )

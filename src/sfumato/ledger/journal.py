@@ -18,6 +18,7 @@ from sfumato.ledger.refusal import other_width
 from sfumato.ledger.tally import Tally
 
 _APPLICATION = 0x5346554D  # "SFUM", which `file` shows
+_REMEMBERED = 64  # entries
 _NAMES = ", ".join(COLUMNS)
 _SELECT = f"SELECT {_NAMES} FROM events"  # noqa: S608 (names of ours)
 _INSERT = (
@@ -64,10 +65,19 @@ SCHEMA = (
 class Journal:
     """The entries of a ledger, as one transaction sees them."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        """Work on a connection that is in a transaction."""
+    def __init__(
+        self, connection: sqlite3.Connection, believed: dict[Event, None] | None = None
+    ) -> None:
+        """Work on a connection that is in a transaction.
+
+        Args:
+            connection: the connection.
+            believed: entries whose hash was seen to fit, and that need not be checked again as long
+                as they read the same: the last few are read by every request.
+        """
         self._connection = connection
-        self._believed: set[Event] = set()  # the same few entries are read more than once
+        self._believed = {} if believed is None else believed
+        self._end: Event | None = None  # the last entry, once it was read
 
     def found(self, header: LedgerHeader) -> None:
         """Make the tables and write the header.
@@ -121,6 +131,9 @@ class Journal:
 
     def last(self, **columns: object) -> Event | None:
         """Return the last entry, or the last that has these values."""
+        if not columns:
+            self._end = self._end or self._event("ORDER BY seq DESC LIMIT 1")
+            return self._end
         where = "".join(f" AND {name} = ?" for name in columns)
         return self._event(f"WHERE 1{where} ORDER BY seq DESC LIMIT 1", *columns.values())
 
@@ -253,8 +266,14 @@ class Journal:
         )
         row = [getattr(event, name) for name in COLUMNS]
         self._connection.execute(_INSERT, [*row, answer])
-        self._believed.add(event)
+        self._believe(event)
+        self._end = event
         return event
+
+    def _believe(self, event: Event) -> None:
+        self._believed[event] = None
+        while len(self._believed) > _REMEMBERED:
+            del self._believed[next(iter(self._believed))]
 
     def _one(self, query: str, *values: object) -> tuple[Any, ...] | None:
         row: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
@@ -274,7 +293,8 @@ class Journal:
                 "trusted and nothing is released. Run verify to see which, and go back to a copy "
                 "that passes."
             )
-        self._believed.update(events[:1])
+        for event in events[:1]:
+            self._believe(event)
         return events
 
 

@@ -43,6 +43,7 @@ class View:
         if first is not None and first.prev_hash != origin:  # the header was changed since
             raise corrupt()
         self._seen = (0, origin)
+        self._believed: dict[Event, None] = {}
 
     def remaining(self, analyst: str | None = None) -> Remaining:
         """Return what is left: of one analyst's share, or of the total; less what scopes hold.
@@ -179,7 +180,7 @@ class View:
     def _journal(self, *, write: bool = True) -> Iterator[Journal]:
         """Run one transaction on a file that still contains what was last seen of it."""
         with self._file.transaction(write=write) as sqlite:
-            journal = Journal(sqlite)
+            journal = Journal(sqlite, self._believed)
             seq, hashed = self._seen
             entry = journal.entry(seq) if seq else None
             if hashed != (entry.hash if entry else None if seq else journal.header()[1]):
@@ -190,7 +191,7 @@ class View:
             yield journal
             last = journal.last()
         if last is not None:  # and it is on the disk now
-            self._seen = last.seq, last.hash
+            self._seen = max(self._seen, (last.seq, last.hash))  # other threads may have seen more
 
     def _reservation(self, event: Event, price: Charge, answer: bytes | None = None) -> Reservation:
         return Reservation(

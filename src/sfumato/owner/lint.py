@@ -161,6 +161,16 @@ def _unit(place: tuple[str, ...], table: TableDeclaration) -> Iterator[Finding]:
         for column in table.schema:
             yield from beside_row(place, column)
         return
+    if table.sampled and table.unit.most_rows != 1:
+        yield Finding(
+            "warning",
+            "unit.sampled-rows",
+            dotted(place),
+            "sampled is true, and one unit may have several rows.",
+            "Rows of one unit are not drawn independently of each other, and a cap leaves some of "
+            "them out: what counts is no random sample. Intervals about a population are refused.",
+            "Remove sampled; or write max_rows = 1 if each unit has one row.",
+        )
     most = 0 if table.unit.max_rows == "auto" else table.unit.most_rows or 0
     if most > _MANY_ROWS:
         yield Finding(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from sfumato.core.errors import InputError
@@ -11,7 +12,7 @@ from sfumato.relation.bought import AnyKeys, BoughtKeys
 from sfumato.relation.bound import reach
 from sfumato.relation.expr import Name, quoted, typed
 from sfumato.relation.keys import Keys
-from sfumato.relation.kind import Kind, Truth, Words
+from sfumato.relation.kind import Kind, Number, Truth, Words
 from sfumato.relation.node import (
     Distinct,
     Filter,
@@ -23,12 +24,13 @@ from sfumato.relation.node import (
     Union,
     carries,
     scope,
+    sources,
     walk,
 )
 from sfumato.relation.operand import wide
 from sfumato.relation.public import PublicTable
 from sfumato.relation.quantity import Known, Quantity, Rows, Squares, Total, Units
-from sfumato.relation.source import HIDDEN, Source
+from sfumato.relation.source import HIDDEN, Source, unused
 
 if TYPE_CHECKING:
     from sfumato.relation.aggregate import Aggregate
@@ -41,12 +43,40 @@ LARGEST = 2**63 - 1
 DIALECTS = ("duckdb",)
 
 
-def lowered(queries: Sequence[Aggregate | Occurrence], dialect: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a statement calls the tables that are handed to it.
+
+    Attributes:
+        public: public tables; their place among them is their name.
+        kept: relations that are truncated already, each under the name of a table.
+    """
+
+    public: Public
+    kept: Mapping[Truncate, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, node: Node, kept: Mapping[Truncate, str] | None = None) -> Names:
+        """Name what a relation reads."""
+        joins = [each.table for each in walk(node) if isinstance(each, Join)]
+        return cls(tuple(dict.fromkeys(joins)), kept or {})
+
+
+def lowered(
+    queries: Sequence[Aggregate | Occurrence],
+    dialect: str,
+    kept: Mapping[Truncate, str] | None = None,
+) -> str:
     """Write one SQL statement for questions about the same cells of the same relation.
 
     It returns the key columns ``k0, k1, …``, as codes, and one column of 64-bit integers for each
     question, ``m0, m1, …``. Cells without rows are missing. Where a unit is truncated, the
     statement takes the parameter ``$key``.
+
+    Args:
+        queries: the questions.
+        dialect: the SQL to write.
+        kept: relations that are truncated already, each under the name of a table.
     """
     _check(dialect)
     node, keys = queries[0].node, queries[0].keys
@@ -54,7 +84,8 @@ def lowered(queries: Sequence[Aggregate | Occurrence], dialect: str) -> str:
         raise InputError("only questions about the same cells of one relation share a statement.")
     picked = _keys(keys)
     columns = [f"{_measured(q.quantity, node, keys)} AS m{i}" for i, q in enumerate(queries)]
-    lines = [f"SELECT {', '.join([*picked, *columns])}", f"FROM {_from(node, _public(node))}"]
+    table = _from(node, Names.of(node, kept))
+    lines = [f"SELECT {', '.join([*picked, *columns])}", f"FROM {table}"]
     if isinstance(keys, BoughtKeys):  # a group without a name is none
         known = [f"{quoted(name)} IS NOT NULL" for name in keys.columns]
         lines.append(f"WHERE {' AND '.join(known)}")
@@ -63,7 +94,7 @@ def lowered(queries: Sequence[Aggregate | Occurrence], dialect: str) -> str:
     return "\n".join(lines)
 
 
-def lowered_values(query: Values, dialect: str) -> str:
+def lowered_values(query: Values, dialect: str, kept: Mapping[Truncate, str] | None = None) -> str:
     """Write the SQL that returns the values of a bag, each with the codes of its group.
 
     It returns the key columns ``k0, k1, …`` and the value ``v``, without those that are NULL; of
@@ -77,7 +108,8 @@ def lowered_values(query: Values, dialect: str) -> str:
     held = "INTEGER" if max(-low, high) < 2**31 else "BIGINT"
     # A value in half the bytes takes half the time to fetch and to sort.
     picked = f"CAST({wide(value)} AS {held}) AS v"
-    every = f"SELECT {', '.join([*_keys(keys), picked])}\nFROM {_from(node, _public(node))}"
+    table = _from(node, Names.of(node, kept))
+    every = f"SELECT {', '.join([*_keys(keys), picked])}\nFROM {table}"
     # Picked below the filter and the join, so that an expression is computed once, and a column
     # may have any name.
     rows = f"(\n{_indented(every)}\n)"
@@ -90,6 +122,39 @@ def lowered_values(query: Values, dialect: str) -> str:
         f"SELECT chosen.cell AS cell, found.v AS v\nFROM {rows} AS found\n"
         f"JOIN (SELECT {', '.join(read)}) AS chosen ON {met}\nWHERE found.v IS NOT NULL"
     )
+
+
+def truncations(node: Node) -> dict[Truncate, str]:
+    """Return the truncations of a relation, those below before those above, and a name for each."""
+    taken = {source.name for source in sources(node)}
+    found = dict.fromkeys(each for each in reversed([*walk(node)]) if isinstance(each, Truncate))
+    return {each: unused(f"sfumato_kept_{i}", taken) for i, each in enumerate(found)}
+
+
+def lowered_turns(node: Truncate, dialect: str, kept: Mapping[Truncate, str]) -> str:
+    """Write the SQL that returns the rows to truncate, whose they are, and when their turn comes.
+
+    It returns the columns of the relation as ``c0, c1, …``, in few bytes, the unit, ``row_turn``
+    and, where there are keys, ``group_turn``, both of 32 bits. It takes the parameters ``$key``,
+    ``$part`` and ``$parts``: it returns one of so many parts of the units.
+    """
+    _check(dialect)
+    picked = [
+        f"{_narrow(name, kind)} AS c{i}" for i, (name, kind) in enumerate(scope(node).items())
+    ]
+    picked += [HIDDEN, f"{_row_turn(node)} AS row_turn"]
+    if node.keys:
+        picked.append(f"{_group_turn(node)} AS group_turn")
+    return (
+        f"SELECT {', '.join(picked)}\nFROM {_from(node.child, Names.of(node, kept))}\n"
+        f"WHERE hash({HIDDEN}) % CAST($parts AS UBIGINT) = CAST($part AS UBIGINT)"
+    )
+
+
+def lowered_size(node: Truncate, dialect: str, kept: Mapping[Truncate, str]) -> str:
+    """Write the SQL that returns ``n``, how many rows there are to truncate."""
+    _check(dialect)
+    return f"SELECT count(*) AS n\nFROM {_from(node.child, Names.of(node, kept))}"
 
 
 def _check(dialect: str) -> None:
@@ -119,15 +184,10 @@ def _code(sql: str, kind: Kind) -> str:
 def parameters(node: Node, key: str) -> dict[str, object]:
     """Return what the SQL of a relation takes: the key of truncation, and public columns."""
     found: dict[str, object] = {"key": key} if uses_key(node) else {}
-    for i, table in enumerate(_public(node)):
+    for i, table in enumerate(Names.of(node).public):
         for j, (_, _, codes) in enumerate((*table.keys, *table.columns)):
             found[f"p{i}_{j}"] = list(codes)
     return found
-
-
-def _public(node: Node) -> Public:
-    """Return the public tables of a relation; their place among them is their name in the SQL."""
-    return tuple(dict.fromkeys(each.table for each in walk(node) if isinstance(each, Join)))
 
 
 def uses_key(node: Node) -> bool:
@@ -155,18 +215,20 @@ def _measured(quantity: Quantity, node: Node, keys: AnyKeys) -> str:
             return f"CAST(greatest({total}, -{LARGEST}) AS BIGINT)"
 
 
-def _from(node: Node, public: Public) -> str:
+def _from(node: Node, names: Names) -> str:
     if isinstance(node, Source):
         return quoted(node.name)
-    return "(\n" + _indented(_select(node, public)) + "\n)"
+    if isinstance(node, Truncate) and node in names.kept:
+        return quoted(names.kept[node])
+    return "(\n" + _indented(_select(node, names)) + "\n)"
 
 
-def _select(node: Node, public: Public) -> str:
+def _select(node: Node, names: Names) -> str:
     match node:
         case Source():
             return f"SELECT * FROM {quoted(node.name)}"
         case Filter():
-            return _filtered(node, public)
+            return _filtered(node, names)
         case Project():
             inner = scope(node.child)
             picked = [
@@ -176,21 +238,21 @@ def _select(node: Node, public: Public) -> str:
                 for name, expr in node.columns
             ]
             picked += _hidden(node)
-            return f"SELECT {', '.join(picked)}\nFROM {_from(node.child, public)}"
+            return f"SELECT {', '.join(picked)}\nFROM {_from(node.child, names)}"
         case Truncate():
-            return _truncated(node, public)
+            return _truncated(node, names)
         case Distinct():
             picked = [*map(quoted, scope(node)), *_hidden(node)]
-            return f"SELECT DISTINCT {', '.join(picked)}\nFROM {_from(node.child, public)}"
+            return f"SELECT DISTINCT {', '.join(picked)}\nFROM {_from(node.child, names)}"
         case Union():
-            return "\nUNION ALL\n".join(_half(node, half, public) for half in (0, 1))
+            return "\nUNION ALL\n".join(_half(node, half, names) for half in (0, 1))
         case Join():
-            return _joined(node, public)
+            return _joined(node, names)
         case PerUnit():
             inner, keys = scope(node.child), [quoted(key) for key in node.keys]
             made = [f"{summary.sql(inner)} AS {quoted(name)}" for name, summary in node.summaries]
             mine = ", ".join([*keys, HIDDEN])
-            table = _from(node.child, public)
+            table = _from(node.child, names)
             return f"SELECT {', '.join([*made, mine])}\nFROM {table}\nGROUP BY {mine}"
 
 
@@ -198,14 +260,14 @@ def _hidden(node: Node) -> list[str]:
     return [HIDDEN] if carries(node) else []
 
 
-def _half(node: Union, half: int, public: Public) -> str:
+def _half(node: Union, half: int, names: Names) -> str:
     child = (node.first, node.second)[half]
     picked = [*map(quoted, scope(node.first)), *_hidden(child)]
-    return f"SELECT {', '.join(picked)} FROM {_from(child, public)}"
+    return f"SELECT {', '.join(picked)} FROM {_from(child, names)}"
 
 
-def _joined(node: Join, public: Public) -> str:
-    table, place = node.table, public.index(node.table)
+def _joined(node: Join, names: Names) -> str:
+    table, place = node.table, names.public.index(node.table)
     read = []
     for i, (_, kind, _) in enumerate((*table.keys, *table.columns)):
         read.append(f"unnest(CAST($p{place}_{i} AS {_held(kind)}[])) AS c{i}")
@@ -217,45 +279,68 @@ def _joined(node: Join, public: Public) -> str:
         f"private.{quoted(k)} = public.c{i}" for i, (k, _, _) in enumerate(table.keys)
     )
     return (
-        f"SELECT {', '.join(['private.*', *added])}\nFROM {_from(node.child, public)} AS private\n"
+        f"SELECT {', '.join(['private.*', *added])}\nFROM {_from(node.child, names)} AS private\n"
         f"{node.how.upper()} JOIN (SELECT {', '.join(read)}) AS public ON {met}"
     )
 
 
-def _filtered(node: Filter, public: Public) -> str:
+def _filtered(node: Filter, names: Names) -> str:
     conditions, child = [], node.child
     conditions.append(typed(node.condition, scope(child)).sql)
     while isinstance(child, Filter):
         conditions.append(typed(child.condition, scope(child.child)).sql)
         child = child.child
-    return f"SELECT * FROM {_from(child, public)}\nWHERE {' AND '.join(reversed(conditions))}"
+    return f"SELECT * FROM {_from(child, names)}\nWHERE {' AND '.join(reversed(conditions))}"
 
 
-def _truncated(node: Truncate, public: Public) -> str:
+def _truncated(node: Truncate, names: Names) -> str:
     """Number the rows of each unit in a keyed order, and keep the first."""
-    columns = [quoted(name) for name in scope(node)]
     keys = [quoted(name) for name in node.keys]
     # Ties are broken by the full row, so only equal rows tie, and it does not matter which stays.
-    # Hashed twice: one hash of several values only xors the last, so keys would leave few orders.
-    order = ", ".join([f"hash(hash($key, {HIDDEN}, {', '.join(columns)}))", *columns])
+    order = ", ".join([_row_turn(node), *map(quoted, scope(node))])
     windows = []
     if node.max_rows_per_group is not None and keys:
         mine = ", ".join([HIDDEN, *keys])
         windows.append(("row_number()", mine, order, node.max_rows_per_group))
     if node.max_groups is not None and keys:
-        groups = ", ".join([f"hash(hash($key, {HIDDEN}, {', '.join(keys)}))", *keys])
+        groups = ", ".join([_group_turn(node), *keys])
         windows.append(("dense_rank()", HIDDEN, groups, node.max_groups))
     caps = [node.max_rows, None if keys else node.max_rows_per_group]
     most = min((cap for cap in caps if cap is not None), default=None)
     if most is not None:
         windows.append(("row_number()", HIDDEN, order, most))
-    table = _from(node.child, public)
+    table = _from(node.child, names)
     text = f"SELECT * FROM {table}"
     for number, mine, by, cap in windows:
         window = f"{number} OVER (PARTITION BY {mine} ORDER BY {by})"
         text = f"SELECT * FROM {table}\nQUALIFY {window} <= {cap}"
         table = f"(\n{_indented(text)}\n)"
     return text
+
+
+def _narrow(name: str, kind: Kind) -> str:
+    """Write a column in as few bytes as its range needs: it is fetched and compared faster."""
+    if not isinstance(kind, Number):
+        return quoted(name)
+    for bits, held in ((15, "SMALLINT"), (31, "INTEGER")):
+        if -(2**bits) <= kind.low and kind.high < 2**bits:
+            return f"CAST({quoted(name)} AS {held})"
+    return quoted(name)
+
+
+def _row_turn(node: Truncate) -> str:
+    return _turn(scope(node))
+
+
+def _group_turn(node: Truncate) -> str:
+    return _turn(node.keys)
+
+
+def _turn(columns: Iterable[str]) -> str:
+    # Hashed twice: one hash of several values only xors the last, so keys would leave few orders.
+    # Half of the bits decide as well: what they leave open, the columns decide.
+    twice = f"hash(hash($key, {HIDDEN}, {', '.join(map(quoted, columns))}))"
+    return f"CAST({twice} >> 32 AS UINTEGER)"
 
 
 def _indented(text: str) -> str:

@@ -45,10 +45,10 @@ class Algebra:
         return derive(self._release, columns)
 
     def select(self, *names: str) -> Release:
-        """Keep these measures only, in this order."""
-        from sfumato.release.derived import rebuilt
+        """Keep these measures only, in this order, and of the notes those that still apply."""
+        from sfumato.release.derived import selected
 
-        return rebuilt(self._release, [self._release.measure(name) for name in names])
+        return selected(self._release, names)
 
     def where(self, condition: str) -> Release:
         """Keep the rows for which a condition on released values or keys holds.
@@ -138,9 +138,13 @@ class Algebra:
         """Move the cells so that they add up to a compromise with a total measured by itself.
 
         Args:
-            total: a single number from another draw.
+            total: a single number from another draw, about the same rows.
             name: which measure; the only one if not given.
             nonnegative: also keep every cell from falling below 0.
+
+        Raises:
+            InputError: cells and total are farther apart than noise explains, so that they are
+                about different rows.
         """
         from sfumato.release.consistent import consistent
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.core.errors import InputError
 from sfumato.release import inversion
-from sfumato.release.derived import formula, rebuilt
+from sfumato.release.derived import formula, rebuilt, totals
 from sfumato.release.estimate import Estimate
 from sfumato.release.evaluate import exact
 from sfumato.release.format import plain, printable
@@ -19,10 +19,13 @@ from sfumato.release.joint import Joint
 from sfumato.release.law import Floats, variance
 from sfumato.release.linear import Linear, combined
 from sfumato.release.noisy import Ints
-from sfumato.release.signature import alike, parts
+from sfumato.release.saturation import of_rows
+from sfumato.release.signature import alike, halfwidths, parts
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
+
+_SURE = 1e-6  # how rarely noise alone may keep cells and total apart
 
 
 def consistent(
@@ -38,6 +41,10 @@ def consistent(
     Σx + (T − Σx)·Σv/(Σv + w) and spreads the difference over the cells in proportion to v. All is
     rounded to the grid on which the cells were measured, the largest remainders up.
 
+    All of it holds only if the cells add up to the total but for noise, so that both are about the
+    same rows. Whether they are is not known here, but if Σx − T is farther from 0 than its noise
+    gets in one of a million cases, they are not.
+
     Args:
         release: the cells.
         total: a single number, measured independently of the cells.
@@ -45,7 +52,8 @@ def consistent(
         nonnegative: also keep every cell from falling below 0.
 
     Raises:
-        InputError: the total is no single number, or is made of the cells themselves.
+        InputError: the total is no single number, is made of the cells themselves, or is farther
+            from their sum than noise explains.
     """
     name = _only(release, name)
     cells, whole = formula(release, name), _total(total, name)
@@ -58,6 +66,13 @@ def consistent(
             "this total is made of the cells themselves, so they add up already. Pass a total that "
             "was released by a question of its own."
         )
+    gap = combined(totals(cells), Fraction(1), whole.top, Fraction(-1))
+    if of_rows(gap, _SURE).either.any():
+        raise InputError(
+            "a total here may lie beyond what is computed, 2^63 - 1 steps, so that cells and total "
+            "need not add up. Ask with a coarser step or a narrower range."
+        )
+    _check_same(gap, cells.top, whole.top)
     v, w = _variances(cells.top), float(_variances(whole.top)[0]) / whole.top.over**2
     over = cells.top.over
     v = v / over**2
@@ -69,7 +84,7 @@ def consistent(
     if nonnegative:
         agreed = max(agreed, 0)
     moved = _spread(x, shares, agreed, nonnegative=nonnegative)
-    width = _widths(cells.top, whole.top, shares * trust, float(1 - release.confidence))
+    width = _widths(cells.top, gap, shares * trust, float(1 - release.confidence))
     center = np.array([float(each) for each in x]) + shares * (agreed - float(x.sum()))
     low, high = np.floor(center - width), np.ceil(center + width)
     ends = [[int(each) for each in column.tolist()] for column in (low, high)]
@@ -130,10 +145,24 @@ def _variances(linear: Linear) -> Floats:
     return np.bincount(linear.row, w * w * each, linear.size).astype(np.float64)
 
 
-def _widths(top: Linear, total: Linear, share: Floats, alpha: float) -> Floats:
-    """Return half-widths of x − share·(Σx − T), in units of the cells' grid."""
-    one = top.rolled(np.zeros(top.size, np.int64), 1)
-    gap = combined(one, Fraction(1), total, Fraction(-1))
+def _check_same(gap: Linear, cells: Linear, total: Linear) -> None:
+    """Refuse a total that is of other rows than the cells, as far as the numbers can tell."""
+    apart, most = abs(int(gap.values[0])), int(halfwidths(gap, _SURE)[0])
+    if apart <= most:
+        return
+    found = Fraction(int(cells.values.astype(np.object_).sum()), cells.over)
+    wanted = Fraction(int(total.values[0]), total.over)
+    raise InputError(
+        f"the cells add up to {plain(found)} and the total is {plain(wanted)}, which is "
+        f"{plain(Fraction(apart, gap.over))} apart; noise explains more than "
+        f"{plain(Fraction(most, gap.over))} in one of a million cases only. Both must be about the "
+        f"same rows: keys that are missing or not listed, filters, head() and caps leave some out. "
+        f"Ask for a total of the rows that are in the cells, or for one more cell with the others."
+    )
+
+
+def _widths(top: Linear, gap: Linear, share: Floats, alpha: float) -> Floats:
+    """Return half-widths of x − share·gap, in units of the cells' grid; gap = Σx − T."""
     found = alike(Joint.of(top, gap if top.size > 1 else gap.spread(top.size)))
     out = np.zeros(top.size)
     unit = top.over / gap.over
@@ -157,7 +186,11 @@ def _only(release: Release, name: str | None) -> str:
 
 
 def _total(total: Estimate | Release, name: str) -> Formula:
+    from sfumato.release.release import Release
+
     if not isinstance(total, Estimate):
+        if not isinstance(total, Release):
+            raise InputError("the total is a release or a number of one, with its noise.")
         names = list(total)
         total = total[name if name in names else names[0]]
     made = total._made()

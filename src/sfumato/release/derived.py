@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -14,6 +15,7 @@ from sfumato.core.errors import InputError
 from sfumato.release import origin
 from sfumato.release.compute import Computed
 from sfumato.release.evaluate import measure
+from sfumato.release.format import printable
 from sfumato.release.formula import Formula
 from sfumato.release.linear import Linear
 from sfumato.release.opaque import refusal
@@ -36,7 +38,7 @@ def formula(release: Release, name: str) -> Formula:
     """
     made = computed(release, name)
     if not isinstance(made, Formula):
-        raise refusal(name)
+        raise refusal(name, [m.name for m in release.measures if m.form is not None])
     return made
 
 
@@ -101,6 +103,30 @@ def rebuilt(
         noisy=_used(measures, held),
         origins=origins,
     )
+
+
+def selected(release: Release, names: Iterable[str]) -> Release:
+    """Return some measures of a release, without the notes about the others.
+
+    What another note says a measure is made of is still explained.
+    """
+    kept = rebuilt(release, [release.measure(name) for name in names])
+    dropped = {name: f"{printable(name)} " for name in release if name not in set(kept)}
+    left = [
+        (note, name)
+        for name, start in dropped.items()
+        for note in kept.notes
+        if note.startswith((f"{start}is ", f"{start}= "))
+    ]
+    notes = [note for note in kept.notes if note not in dict(left)]
+    for _ in dropped:  # what is made of what is made of it, and so on
+        made = " ".join(note.partition(" = ")[2] for note in notes)
+        notes += [
+            note
+            for note, name in left
+            if note not in notes and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", made)
+        ]
+    return replace(kept, notes=tuple(note for note in kept.notes if note in set(notes)))
 
 
 def rows(release: Release, chosen: NDArray[np.int64], *, selected: bool) -> Release:

@@ -13,6 +13,7 @@ from sfumato.core.number import positive
 NOISE_ONLY: Final = "noise only"
 RANK: Final = "rank, noise only"
 TOGETHER: Final = "all at once"  # in `covers` of intervals that hold together
+IF: Final = ", if "  # in `covers`, before what an interval takes for granted
 
 # Quantities other than the value itself that an error may be measured in; the word comes first in
 # `covers`, as in "rank, noise only".

@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.core.errors import InputError
 from sfumato.core.number import Exactable, exact, open_unit
 from sfumato.release.compute import Computed, compute
-from sfumato.release.error import NOISE_ONLY, quantity
+from sfumato.release.error import IF, NOISE_ONLY, quantity
 from sfumato.release.evaluate import fields
 from sfumato.release.format import percent, plain
 from sfumato.release.formula import Formula
@@ -213,6 +213,8 @@ class Estimate:
             tail = f"{counted} ±{plain(self.margin)}, {tail}"
         elif self.low is None:
             tail = "no interval"
+        elif condition := self.covers.partition(IF)[2]:
+            tail = f"{tail}{IF}{condition}"
         if not isinstance(self.value, np.ndarray):
             return f"{_one(self.value, self.low, self.high)} ({tail})"
         flat = [

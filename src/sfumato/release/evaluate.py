@@ -20,6 +20,7 @@ from sfumato.release.law import Floats
 from sfumato.release.measure import Measure
 from sfumato.release.noisy import Ints
 from sfumato.release.quotient import Ends, ends
+from sfumato.release.saturation import farthest, of_rows
 from sfumato.release.signature import halfwidths
 
 _INT64 = 2**63
@@ -36,18 +37,24 @@ class Whole:
 
 
 def whole(formula: Formula, alpha: float) -> Whole:
-    """Return values and intervals of a weighted sum, exactly."""
+    """Return values and intervals of a weighted sum, exactly; open where a total may be cut."""
     value, width = formula.top.values, halfwidths(formula.top, alpha)
-    if max(map(_largest, (value, width))) >= 2**61:
+    marks = of_rows(formula.top, alpha)
+    if max(map(_largest, (value, width))) >= 2**61 or marks.either.any():
         value, width = value.astype(np.object_), width.astype(np.object_)
-    return Whole(value, value - width, value + width, formula.top.over)
+    low, high = value - width, value + width
+    if marks.either.any():
+        constant, far = formula.top.constant.astype(np.object_), farthest(formula.top)
+        low = np.where(marks.low, np.minimum(low, constant - far), low)
+        high = np.where(marks.high, np.maximum(high, constant + far), high)
+    return Whole(value, low, high, formula.top.over)
 
 
 def real(formula: Formula, alpha: float) -> Ends:
     """Return values and intervals of a quotient; ends may be infinite.
 
     Where a noisy count below is not above 0, nothing is known: the value is the middle of the
-    public range, and the interval all of it.
+    public range, and the interval all of it. So it is, too, where a total may be cut.
     """
     if formula.bottom is None:
         raise InputError("this is no quotient.")
@@ -65,6 +72,8 @@ def real(formula: Formula, alpha: float) -> Ends:
         middle = (least + most) / 2 if np.isfinite([least, most]).all() else 0.0
         value = np.where(nothing, np.clip(middle, least, most), value)
         low, high = np.where(nothing, least, low), np.where(nothing, most, high)
+    cut = of_rows(formula.top, alpha).either | of_rows(formula.bottom, alpha).either
+    low, high = np.where(cut, least, low), np.where(cut, most, high)
     columns = [offset + factor * column for column in (value, low, high)]
     if factor < 0:
         columns[1], columns[2] = columns[2], columns[1]
@@ -126,8 +135,9 @@ def rounded(
     if unknown:
         raise InputError(
             f"in {unknown} of {found.value.size} cells of {name!r} the denominator may be 0, given "
-            f"its noise, so the quotient may be anything. State a public range with "
-            f"(x / y).within(low, high), or keep cells that are large enough with where() first."
+            f"its noise, or a total beyond what is computed, so the quotient may be anything. "
+            f"State a public range with (x / y).within(low, high), or keep cells that are large "
+            f"enough with where() first."
         )
     half = np.maximum(found.high - found.value, found.value - found.low)
     far = max(approximate(np.abs(column).max(initial=0)) for column in found)

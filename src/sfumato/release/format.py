@@ -9,6 +9,7 @@ from unicodedata import category
 
 _LONGEST = 40  # decimals that a program is given before it is given a quotient
 _PLACES = 6  # decimals up to which a rational is written out exactly
+_HUGE = 10**30  # from there on nobody reads the digits: it is the end of an open interval
 _JOINERS = "\u200c\u200d"  # part of words in some scripts, and of emoji; harmless
 
 
@@ -97,6 +98,8 @@ def _safe(character: str) -> str:
 
 
 def _written(number: object, separator: str) -> str:
+    if isinstance(number, int | Fraction) and not -_HUGE < number < _HUGE:
+        number = approximate(number)
     if isinstance(number, int):
         return f"{number:{separator}}"
     if isinstance(number, Fraction):

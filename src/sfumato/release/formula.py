@@ -187,7 +187,8 @@ class Formula:
         raise InputError(
             "a product of two noisy numbers is neither a weighted sum nor a quotient of such, so "
             "its interval is not known. Multiply by exact numbers; a mean may also be multiplied "
-            "by the very count that it was divided by."
+            "by the very count that it was divided by. With mean=sf.mean('fare') that is "
+            "n=sf.count('fare') of the same answer: it leaves out missing values, as the mean does."
         )
 
     def over(self, other: Formula) -> Formula:

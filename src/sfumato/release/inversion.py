@@ -92,7 +92,9 @@ def reach(parts: Sum, alpha: float) -> float:
         return 0.0
     steepest = min(1 / (w * law.scale(noise)) for noise, w, _ in parts)
     spread = sqrt(sum(n * w * w * law.variance(noise) for noise, w, n in parts))
-    slopes = np.append(_SLOPES * steepest, sqrt(2 * log(2 / alpha)) / spread)
+    slopes = _SLOPES * steepest
+    if spread:  # else it is below all floats
+        slopes = np.append(slopes, sqrt(2 * log(2 / alpha)) / spread)
     slopes = slopes[slopes < steepest] if any(n.kind == "laplace" for n, _, _ in parts) else slopes
     total = np.full(slopes.shape, log(2 / alpha))
     for noise, w, n in parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -60,11 +61,23 @@ class Opaque:
         return replace(self, measure=made)
 
 
-def refusal(name: str) -> InputError:
-    """Say that the noise of a measure is not known well enough."""
+def refusal(name: str, known: Sequence[str] = ()) -> InputError:
+    """Say that the noise of a measure is not known well enough.
+
+    Args:
+        name: the measure.
+        known: the measures beside it of which it is known.
+    """
+    mend = ""
+    if known:
+        these = ", ".join(map(repr, known))
+        mend = (
+            f" In this answer {these} {'does' if len(known) == 1 else 'do'}: keep no other with "
+            f"select({these}) first."
+        )
     return InputError(
         f"{name!r} does not say of which noisy numbers it is made, so the interval of what is "
         f"computed from it is not known. Counts, sums and means of a session do; quantiles, "
         f"variances, choices and what was rounded can be multiplied by and shifted by exact "
-        f"numbers, sorted and rounded."
+        f"numbers, sorted and rounded.{mend}"
     )

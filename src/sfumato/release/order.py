@@ -25,6 +25,7 @@ from sfumato.release.joint import Joint
 from sfumato.release.law import Floats
 from sfumato.release.linear import Linear, combined
 from sfumato.release.measure import Measure, view
+from sfumato.release.saturation import of_rows
 from sfumato.release.signature import alike, parts
 from sfumato.release.whence import computed
 
@@ -124,13 +125,14 @@ def _above(apart: Linear) -> Floats:
         w = np.array(apart.weight, np.float64)
         each = np.array([law.variance(part.noise) for part in apart.parts])[apart.part]
         variance = np.bincount(apart.row, w * w * each, apart.size)
-        return np.where(values > 0, variance / (variance + values**2), 1.0)
+        out = np.where(values > 0, variance / (variance + values**2), 1.0)
+        return np.where(of_rows(apart, _FAR).low, 1.0, out)
     for kind, signature in enumerate(found.laws):
         here = found.kind == kind
         # Between two steps of the noise, so that a tie counts as the right order.
         step = gcd(*(weight for _, weight, _, _ in signature)) if signature else 1
         out[here] = inversion.exceeds(parts(signature), values[here] + step / 2)
-    return out
+    return np.where(of_rows(apart, _FAR).low, 1.0, out)  # totals that are cut have no order
 
 
 def _ahead(top: Linear, sign: int) -> float:
@@ -142,6 +144,7 @@ def _ahead(top: Linear, sign: int) -> float:
         and np.diff(np.sort(top.cell)).all()
         and (top.weight == top.weight[0]).all()
         and np.array_equal(top.row, np.arange(top.size))
+        and not of_rows(top, _FAR).either.any()
     )
     if single and law.reach(top.parts[0].noise, _FAR) <= _SUMMED:
         return _independent(top, sign)

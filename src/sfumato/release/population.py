@@ -25,9 +25,11 @@ from sfumato.release.law import Floats
 from sfumato.release.measure import view
 from sfumato.release.quotient import Directions, Ends
 from sfumato.release.rollup import share
+from sfumato.release.saturation import of_rows
 from sfumato.release.signature import alike, parts
 
 if TYPE_CHECKING:
+    from sfumato.core.unit import Unit
     from sfumato.release.measure import Measure
     from sfumato.release.release import Release
 
@@ -46,12 +48,20 @@ def population(release: Release, variances: Mapping[str, str] | None = None) -> 
             the largest variance that the range allows is taken.
 
     Raises:
-        InputError: the rows are not declared a sample, or nothing is a mean, a share or a count.
+        InputError: the rows are not declared a sample, or a unit may have several of them, or
+            nothing is a mean, a share or a count.
     """
     if not release.sampled:
         raise InputError(
             "this answer does not say that its rows are a random sample of a population, so "
             "nothing can be said beyond them. The owner declares it in the contract, if it is so."
+        )
+    if release.unit is not None and release.unit.column is not None:
+        _check_unit(release.unit)
+    if not isinstance(variances, Mapping | None):
+        raise InputError(
+            "variances of population say which measure is the variance of which mean. Pass "
+            "{'fare': 'fare_var'}."
         )
     given = dict(variances or {})
     for pair in given.items():
@@ -84,6 +94,21 @@ def population(release: Release, variances: Mapping[str, str] | None = None) -> 
         )
     used = {part.id: part for part in release.noisy}
     return rebuilt(release, [*found], draws=used.values(), notes=notes)
+
+
+def _check_unit(unit: Unit) -> None:
+    """Refuse rows of which a unit may have several.
+
+    Those of one unit are alike, so that they were not drawn independently; and if they were, a cap
+    keeps all rows of some units and a part of others', which is no random sample any more.
+    """
+    if unit.most_rows != 1:
+        raise InputError(
+            f"one {unit.column!r} may have several rows here, and of those no more count than its "
+            f"caps allow. What counts is then no sample of rows that were drawn independently, and "
+            f"how far it is from the population is not known. Ask a table that has one row of "
+            f"each {unit.column!r} and max_rows = 1, or speak of the rows of the table."
+        )
 
 
 def _bounded(made: Formula) -> bool:
@@ -119,6 +144,8 @@ def _mean(release: Release, m: Measure, made: Formula, spread: Measure | None) -
     middle = np.where(some, np.clip(x / np.where(some, n, 1), least, most), (least + most) / 2)
     low = _end(excess, middle, np.full(size, least))
     high = _end(excess, middle, np.full(size, most))
+    # Nothing is known without rows, nor where a total may be cut.
+    some &= ~(of_rows(made.top, alpha).either | of_rows(bottom, alpha).either)
     low, high = np.where(some, low, least), np.where(some, high, most)
     ends = Ends(*(offset + factor * each for each in (middle, low, high)))
     done = rounded(ends, m.name, made.form, mechanism=m.mechanism, covers=COVERS)

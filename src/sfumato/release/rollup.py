@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 _SHOWN = 3
+_NOTHING = "a total of no groups, since the answer shows none: it says nothing about the rows"
 
 
 def share(release: Release, name: str, into: str | None = None) -> Release:
@@ -57,6 +58,8 @@ def total(release: Release, names: Iterable[str] = ()) -> Release:
         measures.append(column(release, found, name))
         draws += parts_of(found)
     note = "added up over all cells of the answer; computed, free"
+    if not len(release):
+        note = _NOTHING
     return rebuilt(release, measures, keys=(), draws=draws, notes=[note])
 
 
@@ -82,7 +85,12 @@ def roll_up(
         InputError: a measure does not say what it is made of.
     """
     columns = dict(release.keys)
-    if name not in columns:
+    if not isinstance(into, Mapping | None) or not isinstance(weights, Mapping | None):
+        raise InputError(
+            "roll_up takes for each key what it becomes, and what its cells count, as in "
+            "roll_up('zone', {'A': 'north', 'B': 'north'}, weights={'A': 1, 'B': '1/2'})."
+        )
+    if not isinstance(name, str) or name not in columns:
         raise UnknownName(f"no key column {name!r}; there are: {', '.join(columns) or 'none'}.")
     values = columns[name]
     times: list[Fraction] | None = None
@@ -111,6 +119,8 @@ def roll_up(
         draws += parts_of(found)
     what = "weighted and added up" if weights is not None else "added up"
     note = f"{what} over {printable(name)}; means are pooled over their counts; computed, free"
+    if not len(release):
+        note = _NOTHING
     return rebuilt(release, measures, keys=keys, draws=draws, notes=[note])
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sfumato.core.errors import InputError
-from sfumato.core.number import Exactable, positive
+from sfumato.core.errors import InputError, RangeError
+from sfumato.core.number import Exactable, exact
 from sfumato.release.derived import rebuilt
 from sfumato.release.format import plain, printable
 
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 def rounded(release: Release, step: Exactable, names: Iterable[str] = ()) -> Release:
     """Round values to the nearest multiple of a step (ties to even), and intervals outwards."""
-    unit = positive(step, "step")
+    unit = exact(step, "step")
+    if unit <= 0:
+        raise RangeError(
+            f"values are rounded to multiples of a step above 0, and this is {plain(unit)}. Pass "
+            f"10 for tens, or 0.01 for hundredths."
+        )
 
     def done(m: Measure) -> Measure:
         kind: Kind = "integer" if unit.denominator == 1 else "rational"

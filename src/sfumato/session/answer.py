@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 
@@ -13,11 +14,12 @@ from sfumato.mechanisms import StabilityHistogram
 from sfumato.relation import Quantity
 from sfumato.relation.kind import Number, value
 from sfumato.release.combination import Combination
-from sfumato.release.error import Error, Noise
+from sfumato.release.error import IF, NOISE_ONLY, Error, Noise
 from sfumato.release.form import Form
 from sfumato.release.measure import Kind, Measure
 from sfumato.release.multiple import Multiple, scaled
 from sfumato.release.ratio import Ratio
+from sfumato.release.saturation import FARTHEST, Open, joined, opened, reached
 from sfumato.release.spread import Spread
 from sfumato.session.part import Part
 from sfumato.session.wanted import SPREADS, Wanted
@@ -112,7 +114,47 @@ class Recipe:
         return [*found, self.total, *([] if self.squares is None else [self.squares])]
 
     def measure(self, noisy: Mapping[Quantity, Sequence[int]], confidence: Fraction) -> Measure:
-        """Make the output of the noisy parts."""
+        """Make the output of the noisy parts; open where a total may have been cut."""
+        made = self._measure(noisy, confidence)
+        return opened(made, self.open(noisy, confidence), *self._farthest)
+
+    def open(self, noisy: Mapping[Quantity, Sequence[int]], confidence: Fraction) -> Open:
+        """Return which intervals are open: of a mean or a variance, on both sides or neither."""
+        weights = self._weights
+        terms = [(w, noisy[q], noise_of(self.parts[q])) for q, w in weights.items()]
+        found = joined(terms, float(1 - confidence))
+        if self.wanted.function in (*COUNTS, "sum"):
+            return found
+        return Open(found.either, found.either)
+
+    @property
+    def _weights(self) -> dict[Quantity, Fraction]:
+        """What each noisy part counts in it; of a mean or a variance, anything."""
+        if self.is_public:
+            return {}
+        if self.wanted.function in COUNTS:
+            return {self.wanted.count: Fraction(1)}
+        found: dict[Quantity, Fraction] = {self._total: self.step}
+        if self.wanted.function != "sum" or self._is_centered:
+            found[self.wanted.count] = self.step * self.wanted.center
+        if self.squares is not None:
+            found[self.wanted.squares] = self.step
+        return {quantity: weight for quantity, weight in found.items() if quantity in self.parts}
+
+    @property
+    def _farthest(self) -> tuple[Fraction, Fraction]:
+        """The least and the largest that it can be, whatever the table."""
+        kind = self.wanted.kind
+        if self.wanted.function in (*COUNTS, "sum") or not isinstance(kind, Number):
+            far = FARTHEST * sum(map(abs, self._weights.values()), Fraction(0))
+            return -far, far
+        low, high = kind.bounds
+        if self.squares is None:
+            return low, high
+        half = (high - low) / 2
+        return Fraction(0), half if self.wanted.function == "std" else half * half
+
+    def _measure(self, noisy: Mapping[Quantity, Sequence[int]], confidence: Fraction) -> Measure:
         name, counts = self.wanted.name, noisy.get(self.wanted.count)
         if self.is_public:
             declared = (self.public[self.wanted.count],)
@@ -215,7 +257,7 @@ class Single:
         return [self.part]
 
     def measure(self, values: Sequence[int], confidence: Fraction) -> Measure:
-        """Make the output of the noisy numbers."""
+        """Make the output of the noisy numbers; open where a total may have been cut."""
         steps = Measure.of(
             self.wanted.name,
             np.array(values, np.int64),
@@ -224,7 +266,12 @@ class Single:
             mechanism=self.mechanism,
             scale=self.part.mechanism.noise_scale,
         )
-        return scaled(steps, self._step)
+        marks = self.open(values, confidence)
+        return scaled(opened(steps, marks, -FARTHEST, FARTHEST), self._step)
+
+    def open(self, values: Sequence[int], confidence: Fraction) -> Open:
+        """Return which intervals are open."""
+        return reached(values, noise_of(self.part), float(1 - confidence))
 
     def form(self, draws: Mapping[Part, str]) -> Form | None:
         """Say what it is made of, for computing with it."""
@@ -284,6 +331,13 @@ class Ranked:
         """The parts that it is made of."""
         return list(dict.fromkeys(part for part, _ in self.sought))
 
+    @property
+    def least(self) -> int:
+        """How many values a group needs for the interval that was bought to hold."""
+        (q,) = self.wanted.output.ranks
+        offsets = [Fraction(part.mechanism.targets[place][1]) for part, place in self.sought]
+        return ceil(max(map(abs, offsets)) / min(q, 1 - q))
+
     def form(self, draws: Mapping[Part, str]) -> Form | None:  # noqa: ARG002 - as the others
         """A value that was found is made of nothing that one can compute with."""
         return None
@@ -313,4 +367,13 @@ class Ranked:
         shown = [tuple(kind.step * code for code in column) for column in zip(*ends, strict=True)]
         lows, values_, highs = shown or ((), (), ())
         form: Kind = "integer" if kind.step.denominator == 1 else "rational"
-        return Measure(self.wanted.name, values_, lows, highs, mechanism=self.mechanism, kind=form)
+        covers = f"{NOISE_ONLY}{IF}there are {self.least:,} values or more"
+        return Measure(
+            self.wanted.name,
+            values_,
+            lows,
+            highs,
+            covers=covers,
+            mechanism=self.mechanism,
+            kind=form,
+        )

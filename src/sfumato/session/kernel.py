@@ -20,6 +20,7 @@ from sfumato.mechanisms.occurrence import Chosen
 from sfumato.release.release import Release
 from sfumato.session.access import Access
 from sfumato.session.part import Part
+from sfumato.session.reader import Reader
 from sfumato.session.scan import Scan, scans
 from sfumato.session.sequel import Sequel, keep_promise
 
@@ -114,8 +115,9 @@ def _released(
 ) -> tuple[Release, ...]:
     released: dict[int, Release] = {}
     appeared: dict[Any, Chosen] = {}  # bought groups: public once they are drawn
+    reader = Reader(access.backend, access.ledger.truncation_key.hex())
     for scan in statements:
-        found = scan.read(access, appeared.get((scan.node, scan.keys)))  # 5
+        found = scan.read(reader, appeared.get((scan.node, scan.keys)))  # 5
         for place in scan.places:
             part = parts[place]
             drawn = found.exact(place).drawn(part.mechanism, access.rng)  # 6, 7

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.core.errors import ExpressionError, InputError
 from sfumato.core.number import Exactable, exact, open_unit, show
+from sfumato.relation.source import unused
 
 if TYPE_CHECKING:
     from sfumato.session.bounds import Bounds
@@ -105,6 +106,17 @@ def named(unnamed: Sequence[Output], by_name: Mapping[str, Output]) -> dict[str,
                 raise InputError(f"two outputs would be called {own_name!r}. Name one otherwise.")
             found[own_name] = one
     return found
+
+
+def count_name(columns: Sequence[str]) -> str:
+    """Return what a count is called that nobody names: n, unless that is taken.
+
+    Example:
+        >>> count_name(["zone"]), count_name(["n"]), count_name(["n_low"])
+        ('n', 'n_', 'n_')
+    """
+    ends = [column.removesuffix(end) for column in columns for end in ("_low", "_high", "_order")]
+    return unused("n", [*columns, *ends])
 
 
 def count(expression: str | None = None) -> Output:

@@ -22,13 +22,14 @@ from sfumato.release.noisy import Noisy
 from sfumato.release.price import Price
 from sfumato.release.ratio import Ratio
 from sfumato.release.release import Release
+from sfumato.release.saturation import LARGEST
 from sfumato.release.spread import Spread
 from sfumato.session.alternative import Alternative, alternatives
 from sfumato.session.answer import Ranked, Recipe, Single, noise_of
 from sfumato.session.asked import question_in_words
 from sfumato.session.part import Asked, Part
 from sfumato.session.planner import Questions, assigned
-from sfumato.session.proof import notes, proof
+from sfumato.session.proof import notes, plural, proof, title
 from sfumato.session.ranks import Ranks, Sought, sought_by
 from sfumato.session.within import priced, wishes
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from sfumato.session.question import Question
     from sfumato.session.wanted import Wanted
 
+ROOM = 10**6  # rows at the end of their range for which a total should have room
 PEOPLE = 1000  # where the error depends on the size of a group, it is shown for this many
 
 
@@ -139,6 +141,7 @@ class Plan:
             *notes(self.question.queries),
             *self._selected,
             *self._framed,
+            *self._room,
             *self.question.remarks,
         ]
         functions = {wanted.output.function for wanted in self.question.wanted}
@@ -168,12 +171,25 @@ class Plan:
                     f"groups with fewer values"
                 )
             if isinstance(recipe, Ranked) and len(recipe.sought) > 1:
-                (q,) = recipe.wanted.output.ranks
-                offsets = [part.mechanism.targets[place][1] for part, place in recipe.sought]
-                least = ceil(max(map(abs, offsets)) / min(q, 1 - q))
                 found.append(
-                    f"the interval of {recipe.wanted.name} holds in groups of {least:,} values or "
-                    f"more: in smaller ones its ends would be sought beyond the values"
+                    f"the interval of {recipe.wanted.name} holds in groups of {recipe.least:,} "
+                    f"values or more: in smaller ones its ends would be sought beyond the values"
+                )
+        return found
+
+    @property
+    def _room(self) -> list[str]:
+        """What is said about totals that few rows suffice to bring to their end."""
+        found = []
+        for part in self.parts:
+            if not isinstance(part.query, Aggregate):
+                continue
+            rows = LARGEST // max(1, *map(abs, part.query.extent))
+            if rows < ROOM:
+                found.append(
+                    f"{title(part.query)} has room for {plural(rows, 'row')} at the end of the "
+                    f"range: a total beyond is cut, and its interval then left open. A coarser "
+                    f"step or a narrower range makes room"
                 )
         return found
 
@@ -272,6 +288,7 @@ class Plan:
         receipt = measured[0].receipt if measured else None
         draws = {part: f"{receipt}, part {place}" for place, part in enumerate(noisy)}
         tables = sources(self.question.node)
+        notes = (*self._cut(recipes, noisy), *notes)
         answer = Release(
             self._keys(noisy),
             tuple(
@@ -291,6 +308,29 @@ class Plan:
             return answer
         return answer.sort(answer.measures[0].name, descending=True).head(self.question.first)
 
+    def _cut(
+        self, recipes: Sequence[Recipe | Single | Ranked], noisy: Mapping[Part, Release]
+    ) -> list[str]:
+        """Say which intervals are open, because a total may lie beyond what is computed."""
+        found: dict[str, list[str]] = {}
+        for recipe in recipes:
+            if isinstance(recipe, Ranked):
+                continue
+            values = {part: noisy[part].measures[0].values for part in recipe.used}
+            if isinstance(recipe, Single):
+                marks = recipe.open(values[recipe.part], self.confidence)
+            else:
+                marks = recipe.open(_by_quantity(recipe, values), self.confidence)
+            if cells := int(marks.either.sum()):
+                where = f" in {plural(cells, 'group')}" if self.question.keys.columns else ""
+                found.setdefault(where, []).append(recipe.wanted.name)
+        return [
+            f"of {', '.join(names)} the interval is open"
+            f"{where}, and its far end no estimate: totals are cut at 2^63 - 1 steps, and one may "
+            f"lie beyond. Ask with a coarser step or a narrower range"
+            for where, names in found.items()
+        ]
+
     def _keys(self, noisy: Mapping[Part, Release]) -> tuple[KeyColumn, ...]:
         """Return the values that name the groups: public, or those that appeared."""
         keys = self.question.keys
@@ -309,8 +349,7 @@ class Plan:
                 values[part][place :: len(part.mechanism.targets)] for part, place in recipe.sought
             ]
             return recipe.measure(found, self.confidence)
-        by_quantity = {q: values[part] for q, part in recipe.parts.items() if part in values}
-        return recipe.measure(by_quantity, self.confidence)
+        return recipe.measure(_by_quantity(recipe, values), self.confidence)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for programs."""
@@ -358,6 +397,13 @@ class Plan:
         lines += [f"instead   {each}" for each in self.alternatives]
         lines += [f"note      {note}" for note in self.notes]
         return "\n".join([*lines, "", "why", _indent(self.proof), "", "sql", _indent(self.sql)])
+
+
+def _by_quantity(
+    recipe: Recipe, values: Mapping[Part, Sequence[int]]
+) -> dict[Quantity, Sequence[int]]:
+    """Return the noisy numbers of the parts that a recipe is made of."""
+    return {q: values[part] for q, part in recipe.parts.items() if part in values}
 
 
 def _adds(part: Part) -> bool:

@@ -41,7 +41,7 @@ from sfumato.relation import (
 )
 from sfumato.relation.bound import Caps, caps, truncated
 from sfumato.relation.kind import Number
-from sfumato.relation.node import carries, need_unit, scope, unit_columns, unit_of
+from sfumato.relation.node import carries, need_unit, scope, sources, unit_columns, unit_of
 from sfumato.relation.source import unused
 from sfumato.session.output import Output
 from sfumato.session.part import Asked, Part
@@ -102,7 +102,13 @@ def questions(
         centered: whether a sum is measured from the middle of its range where that errs less.
     """
     values = tuple(w.expr for w in wanted if w.expr is not None and not w.stands_alone)
-    relation = bounded(node, keys, values, allowed)
+    if carries(node) and _counts_units(wanted, keys):
+        rows, groups, _ = allowed or caps(node)
+        # One row of a unit in a group is as good as all: only groups are left out.
+        ends = (None, _groups(rows, groups), 1) if keys.columns else (1, None, None)
+        relation = bounded(node, keys, values, ends)
+    else:
+        relation = bounded(node, keys, values, allowed)
     asked: list[Aggregate | Occurrence | Ranks] = []
     served: tuple[Quantity, ...] = ()
     counted = quantities(wanted, centered=centered)
@@ -122,6 +128,45 @@ def questions(
     for expr, outputs in bags.items():
         asked += together(Values(relation, keys, expr), outputs)
     return Questions(relation, tuple(asked), served, tuple(alone.items()))
+
+
+def needed(wanted: Sequence[Wanted], node: Node, keys: AnyKeys) -> tuple[str, ...]:
+    """Return the caps that the questions for some outputs use, by name.
+
+    A sum that is clamped unit by unit and a count of units let all rows of a unit count: of them
+    only the number of groups is capped, by rows where no number of groups is declared.
+
+    Args:
+        wanted: the outputs.
+        node: the relation.
+        keys: its groups.
+    """
+    grouped = bool(keys.columns)
+    alone = [w for w in wanted if w.stands_alone]
+    others = [w for w in wanted if not w.stands_alone]
+    if any(w.output.per_unit is None for w in alone) or (
+        others and not _counts_units(others, keys)
+    ):
+        return ("max_rows", "max_groups") if grouped else ("max_rows",)
+    if not grouped:
+        return ()
+    declared = all(source.unit.max_groups is not None for source in sources(node))
+    return ("max_groups",) if declared else ("max_rows",)
+
+
+def _counts_units(wanted: Sequence[Wanted], keys: AnyKeys) -> bool:
+    """Say whether what outputs share is the number of units alone, in groups that are listed."""
+    shared = [w for w in wanted if not w.stands_alone]
+    return (
+        not isinstance(keys, BoughtKeys)
+        and bool(shared)
+        and all(w.function == "count_distinct" for w in shared)
+    )
+
+
+def _groups(rows: int | None, groups: int | None) -> int | None:
+    """Return in how many groups a unit may count, if as many rows count."""
+    return groups if groups is not None else rows
 
 
 def quantities(wanted: Sequence[Wanted], *, centered: bool = True) -> dict[Quantity, None]:
@@ -191,7 +236,7 @@ def unit_sum(wanted: Wanted, node: Node, keys: AnyKeys, allowed: Caps | None = N
     if not keys.columns:
         relation: Node = clamped
     else:
-        relation = Truncate(clamped, keys.columns, 1, groups if groups is not None else rows, None)
+        relation = Truncate(clamped, keys.columns, 1, _groups(rows, groups), None)
     return Aggregate(relation, keys, Total(Name(name)))
 
 

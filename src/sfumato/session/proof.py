@@ -10,6 +10,7 @@ from sfumato.core.number import show
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors, Unit
 from sfumato.relation import (
+    Aggregate,
     AnyKeys,
     Distinct,
     Filter,
@@ -23,6 +24,7 @@ from sfumato.relation import (
     Rows,
     Source,
     Squares,
+    Total,
     Truncate,
     Union,
     Units,
@@ -72,7 +74,7 @@ def _conclusion(query: Asked) -> str:
 def _shared(query: Asked) -> str:
     rows, groups, each = reach(query.node).by(query.keys.columns)
     groups = min(groups, query.keys.cells or groups)
-    text = f"one unit has at most {_plural(min(rows, groups * each), 'row')}"
+    text = f"one unit has at most {plural(min(rows, groups * each), 'row')}"
     if query.keys.columns:
         number = "the" if query.keys.cells is None else f"{query.keys.cells:,}"
         cells = f"{number} groups by {', '.join(query.keys.columns)}"
@@ -111,7 +113,8 @@ def norms(moved: Sensitivity) -> str:
 
 def notes(queries: Sequence[Asked]) -> list[str]:
     """Return what an answer says about clamping, truncation and groups; static, never measured."""
-    found = [note for query in queries for note in (*_cap_notes(query), *_join_notes(query))]
+    found = _cap_notes(queries)
+    found += [note for query in queries for note in _join_notes(query)]
     found += _key_notes(queries[0].keys)
     for query in queries:
         if isinstance(query, Occurrence):
@@ -130,17 +133,46 @@ def notes(queries: Sequence[Asked]) -> list[str]:
     return list(dict.fromkeys(found))  # a sum and a sum of squares say the same
 
 
-def _cap_notes(query: Asked) -> list[str]:
+def _cap_notes(queries: Sequence[Asked]) -> list[str]:
     told: dict[str, None] = {}
-    for node in walk(query.node):
-        if isinstance(node, Truncate):
-            for cap, what in _caps(node) if node.keys else [(reach(node).rows, "rows")]:
-                if cap is not None:
-                    told[f"at most {cap:,} {what} of one {_unit(query).column} count"] = None
+    for query in queries:
+        for node in walk(query.node):
+            for cap, what, where in _felt(query, node) if isinstance(node, Truncate) else []:
+                counts = "counts" if cap == 1 else "count"
+                unit = _unit(query).column
+                told[f"at most {plural(cap, what)}{where} of one {unit} {counts}"] = None
     if not told:
         return []
+    if sums := _whole_units(queries):
+        told = {f"all rows of one {_unit(queries[0]).column} count in {sums}": None, **told}
     *others, last = told
     return [*others, f"{last}; intervals do not cover what that leaves out"]
+
+
+def _whole_units(queries: Sequence[Asked]) -> str:
+    """Name sums that are clamped unit by unit, where they stand beside something else."""
+    sums = [q for q in queries if any(isinstance(node, PerUnit) for node in walk(q.node))]
+    if len(sums) == len(queries):
+        return ""
+    return ", ".join(
+        shown(q.quantity.expr)
+        for q in sums
+        if isinstance(q, Aggregate) and isinstance(q.quantity, Total)
+    )
+
+
+def _felt(query: Asked, node: Truncate) -> list[tuple[int, str, str]]:
+    """Return the caps by which something may be left out of an answer."""
+    below = reach(node.child)
+    one = below.keys is not None and set(below.keys) == set(node.keys)
+    units = isinstance(query, Aggregate) and isinstance(query.quantity, Units)
+    if not node.keys:
+        # A unit of which one row is left is counted as if all were.
+        most = reach(node).rows
+        return [] if units or most is None or below.rows == 1 else [(most, "row", "")]
+    # Where there is one row of each unit and group anyway, none is left out of a group.
+    first = 1 if units or (one and below.rows_per_group == 1) else 0
+    return [(cap, what, where) for cap, what, where in _caps(node)[first:] if cap is not None]
 
 
 def _join_notes(query: Asked) -> list[str]:
@@ -166,11 +198,12 @@ def _unlisted(node: Join) -> list[str]:
     return missing if len(missing) <= 5 else [*missing[:4], f"and {len(missing) - 4} more"]
 
 
-def _caps(node: Truncate) -> list[tuple[int | None, str]]:
+def _caps(node: Truncate) -> list[tuple[int | None, str, str]]:
+    """Return the caps: how many, of what, and where."""
     return [
-        (node.max_rows_per_group, "rows in one group"),
-        (node.max_groups, "groups"),
-        (node.max_rows, "rows"),
+        (node.max_rows_per_group, "row", " in one group"),
+        (node.max_groups, "group", ""),
+        (node.max_rows, "row", ""),
     ]
 
 
@@ -183,6 +216,12 @@ def _key_notes(keys: AnyKeys) -> list[str]:
     found = [
         f"rows with no {columns} are in no group, and groups that few units are in do not show"
     ]
+    for name, kind, codes in zip(keys.columns, keys.kinds, keys.codes, strict=True):
+        if codes is None and isinstance(kind, Number) and kind.step.denominator > 1:
+            found.append(
+                f"{name} is a number with a fraction, so that few rows have the same one: groups "
+                f"of ranges, such as floor({name}, 10), are larger"
+            )
     if keys.other:
         found.append(f"the row without {columns} is all groups together that do not show")
     return found
@@ -204,7 +243,8 @@ def _step(node: Node) -> str:
                 return f"columns {', '.join(new)}: each from the same row"
             return f"columns {', '.join(n for n, _ in node.columns)}"
         case Truncate():
-            kept = ", ".join(f"{cap:,} {what}" for cap, what in _caps(node) if cap is not None)
+            caps = [(cap, what, where) for cap, what, where in _caps(node) if cap is not None]
+            kept = ", ".join(f"{plural(cap, what)}{where}" for cap, what, where in caps)
             return f"of each unit at most {kept}, chosen by a keyed hash of the unit's own rows"
         case Distinct():
             if node.within_unit:
@@ -237,5 +277,6 @@ def _short(expr: Expr) -> str:
     return text if len(text) <= 80 else f"{text[:77]}…"
 
 
-def _plural(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
+    """Write a number of things."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -37,7 +37,7 @@ from sfumato.relation.node import scope, unit_columns, unit_of
 from sfumato.relation.source import unused
 from sfumato.session.answer import noise_of
 from sfumato.session.bounds import SHARE as RANGE_SHARE
-from sfumato.session.bounds import found, octave, octaves, said
+from sfumato.session.bounds import found, loose, octave, octaves, said
 from sfumato.session.part import Part
 from sfumato.sql.expression import parse
 
@@ -162,11 +162,16 @@ class Clamp:
         return kind
 
     @property
+    def loose(self) -> tuple[bool, bool]:
+        """Which ends of the kind are no declared bounds."""
+        return loose(parse(self.text), self.node)
+
+    @property
     def query(self) -> Aggregate:
         """How many units have a value in each octave; of each unit one row counts."""
         name = unused("octave", unit_columns(self.node))
         node = Project(self.node, ((name, octave(parse(self.text), self.kind)),))
-        keys = Keys.of(scope(node), [name], list(octaves(self.kind)))
+        keys = Keys.of(scope(node), [name], list(octaves(self.kind, self.loose)))
         return Aggregate(bounded(node, keys, (), _ONE), keys, Rows())
 
     def part(self, target: Budget, rest: Fraction) -> Part:  # noqa: ARG002 - as a cap
@@ -180,7 +185,7 @@ class Clamp:
     def found(self, part: Part, answer: Release) -> tuple[Fraction, Fraction] | None:
         """Return the range, in the unit of the values; None if there is none to be seen."""
         noisy = [int(count) for count in answer.measures[0].values]
-        seen = found(noisy, noise_of(part), self.kind, _SURE)
+        seen = found(noisy, noise_of(part), self.kind, loose=self.loose)
         return None if seen is None else (seen.low * self.kind.step, seen.high * self.kind.step)
 
     def told(self, part: Part, answer: Release) -> str:
@@ -197,4 +202,4 @@ class Clamp:
 
     def said(self, part: Part) -> str:
         """Say what a reader should know before paying."""
-        return f"of {self.text} {said(noise_of(part), self.kind, _SURE)}"
+        return f"of {self.text} {said(noise_of(part), self.kind, loose=self.loose)}"

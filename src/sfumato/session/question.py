@@ -16,7 +16,7 @@ from sfumato.relation.bound import caps as caps_of
 from sfumato.relation.node import carries
 from sfumato.release.measure import check_name
 from sfumato.session.output import Output
-from sfumato.session.planner import Questions, questions
+from sfumato.session.planner import Questions, needed, questions
 from sfumato.session.purchase import WHICH, Cap, Clamp
 from sfumato.session.wanted import Ends, Wanted, bind
 
@@ -160,13 +160,18 @@ class Question:
             return self.least.found if centered else self.least.plain
         allowed = None
         if automatic(self.relation) and carries(self.relation):
-            idle = {} if self.keys.columns else {"max_groups": 1}  # without groups no cap on them
+            used = needed(self.wanted, self.relation, self.keys)
+            # Nothing rests on a cap that no question uses.
+            idle: dict[str, int] = {which: 1 for which in WHICH if which not in used}
             allowed = caps_of(self.relation, {**idle, **dict(self.caps)})
         return questions(self.wanted, self.relation, self.keys, allowed, centered=centered)
 
     @property
     def sql(self) -> str:
-        """The SQL that will run: it reads contract columns and returns integers."""
+        """The SQL that is asked: it reads contract columns and returns integers.
+
+        Truncations are written as windows. They are run as a sort that keeps the same rows.
+        """
         return self.lowered(self.queries)
 
     def lowered(self, queries: Sequence[Asked]) -> str:
@@ -283,9 +288,9 @@ def _purchases(
 ) -> Iterator[Cap | Clamp]:
     """Yield what is to be bought and was not."""
     if carries(node) and reach(node).rows != 1:
+        used = needed(wanted, node, keys)
         for which in WHICH:
-            needed = which in automatic(node) and (which == "max_rows" or keys.columns)
-            if needed and which not in (caps or {}):
+            if which in automatic(node) and which in used and which not in (caps or {}):
                 yield Cap(which, node, keys)
     texts = dict.fromkeys(w.output.text for w in wanted if w.output.bounds)
     for text in texts:

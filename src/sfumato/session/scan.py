@@ -15,12 +15,12 @@ from sfumato.mechanisms.occurrence import Chosen, Groups
 from sfumato.relation import AnyKeys, BoughtKeys, Keys, Node, Occurrence, Values
 from sfumato.relation.keys import integers
 from sfumato.relation.kind import Kind, Words, value
-from sfumato.relation.lower import lowered, parameters
+from sfumato.relation.lower import lowered, lowered_values, truncations
 from sfumato.session.exact import Exact
 
 if TYPE_CHECKING:
-    from sfumato.session.access import Access
     from sfumato.session.part import Asked, Part
+    from sfumato.session.reader import Reader
 
 _LARGEST = 2**63 - 1
 
@@ -30,7 +30,7 @@ class Scan:
     """One statement, and the parts that it serves.
 
     Attributes:
-        sql: the statement.
+        sql: the statement; it reads truncated relations as tables.
         node: the relation.
         keys: its groups.
         places: where the parts stand among all that are measured; one that selects groups first.
@@ -43,18 +43,18 @@ class Scan:
     places: tuple[int, ...]
     is_bag: bool
 
-    def read(self, access: Access, chosen: Chosen | None) -> Found:
+    def read(self, reader: Reader, chosen: Chosen | None) -> Found:
         """Run the statement.
 
         Args:
-            access: the data.
+            reader: what reads the data.
             chosen: the groups that appeared, of those that are bought.
         """
-        given = parameters(self.node, access.ledger.truncation_key.hex())
+        given: dict[str, object] = {}
         if self.is_bag and isinstance(self.keys, BoughtKeys) and chosen is not None:
             for i in range(len(self.keys.columns)):
                 given[f"b{i}"] = [key[i] for key in chosen.keys]
-        table = access.backend.run(self.sql, given)
+        table = reader.run(self.sql, self.node, given)
         kind = _Bags if self.is_bag else _Cells
         return kind(table, self.keys, {place: i for i, place in enumerate(self.places)}, chosen)
 
@@ -77,11 +77,11 @@ def scans(parts: Sequence[Part], dialect: str) -> list[Scan]:
 
 
 def statements(queries: Sequence[Asked], dialect: str) -> list[str]:
-    """Return the SQL that answers some questions."""
-    return [scan.sql for scan in _scans(queries, dialect)]
+    """Return the SQL that answers some questions, with truncations as windows."""
+    return [scan.sql for scan in _scans(queries, dialect, windows=True)]
 
 
-def _scans(queries: Sequence[Asked], dialect: str) -> list[Scan]:
+def _scans(queries: Sequence[Asked], dialect: str, *, windows: bool = False) -> list[Scan]:
     found: dict[tuple[Any, ...], list[int]] = {}
     for place, query in enumerate(queries):
         bag = query.expr if isinstance(query, Values) else None
@@ -90,9 +90,11 @@ def _scans(queries: Sequence[Asked], dialect: str) -> list[Scan]:
     for (node, keys, _), places in found.items():
         selects = [i for i in places if isinstance(queries[i], Occurrence)]
         order = [*selects, *(i for i in places if i not in selects)]
+        kept = {} if windows else truncations(node)
         counted = [q for i in order if not isinstance(q := queries[i], Values)]
-        sql = lowered(counted, dialect) if counted else queries[order[0]].lower(dialect)
-        out.append(Scan(sql, node, keys, tuple(order), not counted))
+        bags = [q for i in order if isinstance(q := queries[i], Values)]
+        sql = lowered_values(bags[0], dialect, kept) if bags else lowered(counted, dialect, kept)
+        out.append(Scan(sql, node, keys, tuple(order), bool(bags)))
     return sorted(out, key=lambda scan: scan.is_bag)
 
 

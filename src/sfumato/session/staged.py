@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato import accounting
 from sfumato.core.budget import Budget
-from sfumato.core.errors import CostError, InputError, NothingFound
+from sfumato.core.errors import CostError, InputError, NothingFound, SfumatoError
 from sfumato.core.loss import Approximate, Concentrated, Loss, Pure
 from sfumato.core.number import show, show_above
 from sfumato.core.unit import Neighbors
@@ -164,11 +164,7 @@ class StagedPlan:
         )
         second = self.second(found) if later else None
         if second is None:
-            raise NothingFound(
-                f"{'; '.join(told)}. Too few rows, or too little of the price: the charge stands, "
-                f"because not to find anything is an answer too. Ask again at a higher price, or "
-                f"declare bounds."
-            )
+            raise NothingFound(f"{'; '.join(told)}. {self._why(found)}")
         if [part.loss for part in second.parts] != [release.cost for release in later]:
             raise InputError(
                 "this answer was stored by a version of sfumato that made something else of what "
@@ -176,6 +172,25 @@ class StagedPlan:
             )
         answer = second.assembled(later)
         return replace(answer, cost=cost, price=price, notes=(*told, *answer.notes))
+
+    def _why(self, found: Sequence[Release]) -> str:
+        """Say why there is no answer: all of it follows from what was found, which is public."""
+        try:
+            second = self.second(found)
+        except SfumatoError as problem:
+            why = f" with that: {problem.message}"
+        else:
+            if second is None:
+                return (
+                    "Too few rows, or too little of the price: the charge stands, because not to "
+                    "find anything is an answer too. Ask again at a higher price, or declare "
+                    "bounds."
+                )
+            why = " with that. Declare caps and bounds."
+        return (
+            f"The question cannot be asked{why} The charge stands, because what was found is an "
+            f"answer too."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for programs."""

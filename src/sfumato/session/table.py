@@ -34,7 +34,7 @@ from sfumato.session.asking import Asking
 from sfumato.session.bins import Bins
 from sfumato.session.bounds import undeclared
 from sfumato.session.door import Within, narrowed
-from sfumato.session.output import Output, count, named
+from sfumato.session.output import Output, count, count_name, named
 from sfumato.session.part import Part
 from sfumato.session.question import Question
 from sfumato.session.units import Units
@@ -253,7 +253,8 @@ class Table(Asking):
             keys = bought()
         groups = self.group_by(column, keys=keys)._keys
         note = f"only the {k} largest counts are shown: intervals hold before that selection"
-        return Question(self._session, self._node, groups, {"n": count()}, (note,), first=k)
+        outputs = {count_name(groups.columns): count()}
+        return Question(self._session, self._node, groups, outputs, (note,), first=k)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -380,4 +381,5 @@ def _binned(table: Table, keys: AnyKeys, column: str, edges: Any) -> Question:
     same = {name: Name(name) for name in table._scope}
     cut = table._with(Project(table._node, tuple({**same, column: bins.expr}.items())))
     groups = bins.within(keys, cut._scope)
-    return Question(cut._session, cut._node, groups, {"n": count()}, (bins.note,))
+    outputs = {count_name(groups.columns): count()}
+    return Question(cut._session, cut._node, groups, outputs, (bins.note,))

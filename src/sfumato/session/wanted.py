@@ -25,7 +25,7 @@ from sfumato.relation.expr import typed
 from sfumato.relation.kind import Day, Instant, Number, Truth
 from sfumato.relation.node import refuse_unit, scope, sources
 from sfumato.session.bounds import unbounded, undeclared
-from sfumato.session.output import Output
+from sfumato.session.output import HALF, Output
 from sfumato.sql.expression import parse
 
 SPREADS = ("variance", "std")
@@ -137,15 +137,17 @@ def _bound(name: str, output: Output, node: Node, ranges: Mapping[str, Ends]) ->
         expr = Call("integer", (expr,))  # a sum of truths is a count, their mean a share
         found = typed(expr, visible)
     if output.bounds and not isinstance(found.kind, Number):
+        ends = isinstance(found.kind, Ordered | Truth)
+        mend = "Leave out sf.bounds: its ends are known." if ends else "Count it, or group by it."
         raise ExpressionError(
-            f"a range is bought of numbers, and {output.text!r} is {found.what}. Leave out "
-            f"sf.bounds: its ends are known."
+            f"a range is bought of numbers, and {output.text!r} is {found.what}. {mend}"
         )
     if output.bounds and output.text in ranges:
         expr = Call("clamp", (expr, *map(Constant, ranges[output.text])))
         found = typed(expr, visible)
     elif not output.bounds and output.per_unit is None and (column := undeclared(expr, node)):
-        raise unbounded(output.function, output.text, column)
+        called = "median" if output.ranks == (HALF,) else output.function
+        raise unbounded(called, output.text, column)
     if output.function in RANKS:
         if not isinstance(found.kind, Ordered):
             raise ExpressionError(

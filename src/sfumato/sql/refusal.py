@@ -166,6 +166,8 @@ def _unknown_function(node: exp.Expression, text: str) -> ExpressionError:
     name = word(node, text)
     near = get_close_matches(name.lower(), _CALLED, 1, cutoff=0.7)
     mend = f"{f'Did you mean {near[0]}? ' if near else ''}There are: {', '.join(_CALLED)}."
+    if name.lower() == "bounds":
+        mend = "A range is bought with sf.bounds around a whole expression, and not within it."
     return ExpressionError(
         f"the function {name!r} is not one of those that can be used on private data: "
         f"{piece(node, text)}. {mend}"

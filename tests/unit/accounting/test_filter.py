@@ -19,6 +19,7 @@ from sfumato.accounting import (
     spend,
 )
 from sfumato.accounting.grid import units_up
+from sfumato.accounting.sums import Remaining
 from sfumato.core.budget import Budget
 from sfumato.core.codec import decode, encode
 from sfumato.core.errors import (
@@ -354,3 +355,23 @@ def test_a_million_charges_fit_one_by_one():
     assert spent.epsilon == UNIT
     with pytest.raises(BudgetExceeded):
         spend(spent, price, limits)
+
+
+@pytest.mark.parametrize(
+    ("left", "shown"),
+    [
+        (Fraction(3), "3"),
+        (3 - Fraction(1, 10**12), "2.999999…"),
+        (3 - Fraction(1, 10**18), "2.999999…"),
+        (3 - Fraction(1, 10**3), "2.999"),
+        (3 - Fraction(1, 10**4), "2.999"),
+        (3 - Fraction(1, 10**6), "2.999999…"),
+        (Fraction(2, 3), "0.6666"),
+        (Fraction(1, 2000) - Fraction(1, 10**15), "0.0004999999…"),
+        (Fraction(0), "0"),
+        (Fraction(999, 10**18), "9.99e-16"),
+    ],
+)
+def test_what_is_left_is_rounded_down_and_not_far(left, shown):
+    assert str(Remaining(left, None, Fraction(0))) == f"ε = {shown}"
+    assert Fraction(shown.rstrip("…")) <= left

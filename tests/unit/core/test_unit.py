@@ -53,6 +53,19 @@ def test_cap_refuses_everything_else(cap, value):
         Unit.by("u", **{"max_rows": 3, cap: value})
 
 
+def test_cap_that_can_be_bought_says_so():
+    for cap in ("max_rows", "max_groups"):
+        with pytest.raises(UnitError, match='Or pass "auto"'):
+            Unit.by("u", **{"max_rows": 3, cap: "atuo"})
+    for make in (
+        lambda: Unit.by("u", max_rows=3, max_rows_per_group="atuo"),
+        lambda: Unit.rows("atuo"),
+    ):
+        with pytest.raises(UnitError) as caught:
+            make()
+        assert '"auto"' not in str(caught.value)
+
+
 def test_cap_of_a_million_digits_is_refused_in_a_line():
     with pytest.raises(UnitError) as caught:
         Unit.rows(10**1_000_000)

@@ -47,6 +47,7 @@ def found(folder, **change):
 
 def test_contract_in_order_has_no_finding(folder):
     assert found(folder) == []
+    assert found(folder, unit='unit = "rider_id"\nmax_rows = 1\nsampled = true') == []
 
 
 COLUMNS = "tables.trips.columns"
@@ -88,6 +89,10 @@ BY_ROW = {"unit": 'unit = "row"'}
         (
             {"unit": 'unit = "rider_id"\nmax_groups = 51\nmax_rows_per_group = 2'},
             "warning unit.many-rows tables.trips",
+        ),
+        (
+            {"unit": 'unit = "rider_id"\nmax_rows = 12\nsampled = true'},
+            "warning unit.sampled-rows tables.trips",
         ),
         ({"unit": 'unit = "rider_id"\nmax_rows = "auto"'}, "note unit.bought-caps tables.trips"),
         (

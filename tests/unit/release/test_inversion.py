@@ -1,3 +1,4 @@
+from fractions import Fraction
 from functools import reduce
 from math import log
 
@@ -66,6 +67,13 @@ def test_one_noise_is_exact_and_none_is_nothing():
     assert quantile((), 0.05) == quantile(((L(2), 0.0, 1),), 0.05) == 0
     assert exceeds((), np.array([-1.0, 1.0])).tolist() == [1, 0]
     assert reach((), 0.1) == 0
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_noise_below_all_floats_is_nothing(kind):
+    parts = ((Noise(kind, Fraction(1, 10**4)), 1.0, 2),)
+    assert quantile(parts, 0.05) < 1
+    assert exceeds(parts, np.array([-0.5, 0.5])) == pytest.approx([1, 0])
 
 
 def test_signs_and_equal_parts_do_not_matter():

@@ -8,6 +8,7 @@ import pytest
 from sfumato import mechanisms
 from sfumato.core.errors import InputError, UnknownName
 from sfumato.core.loss import Pure
+from sfumato.core.unit import Unit
 from sfumato.release import Measure, Release
 from sfumato.release.error import Noise
 from sfumato.release.form import Form
@@ -18,6 +19,24 @@ from sfumato.testing.rng import SeededRng
 def test_only_a_declared_sample_speaks_for_a_population(town):
     with pytest.raises(InputError, match="random sample"):
         town().population()
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        Unit.by("rider", max_rows=12),
+        Unit.by("rider", max_rows="auto"),
+        Unit.by("rider", max_groups=1, max_rows_per_group=2),
+    ],
+)
+def test_rows_that_one_unit_has_several_of_are_no_sample(town, unit):
+    with pytest.raises(InputError, match="'rider' may have several rows"):
+        town(sampled=True, unit=unit).population()
+
+
+@pytest.mark.parametrize("unit", [None, Unit.row(), Unit.by("rider", max_rows=1)])
+def test_one_row_of_each_unit_may_be_a_sample(town, unit):
+    assert "n_share" in town(sampled=True, unit=unit).population()
 
 
 def test_counts_become_shares_and_means_get_wider(town):

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,32 @@ def test_total_has_the_noise_of_all_cells(town):
     assert answer["n"].value == 1200
     assert answer["n"].halfwidth == int(quantile(((N, 1.0, 3),), 0.05))
     assert answer["n"].halfwidth < 3 * law.reach(N, 0.05)
+
+
+def test_what_does_not_add_up_says_what_does(town):
+    answer = town()
+    spread = Measure("v", (1, 2, 3), (0, 0, 0), (9, 9, 9))
+    answer = replace(answer, measures=(*answer.measures, spread))
+    for refused in (
+        answer.total,
+        lambda: answer.roll_up("zone"),
+        answer.simultaneous,
+        lambda: answer.at("0.9"),
+    ):
+        with pytest.raises(
+            InputError, match=r"'v' does not say.* select\('n', 'fare', 'mean'\) fi"
+        ):
+            refused()
+    assert answer.select("n", "fare", "mean").total()["n"].value == 1200
+    with pytest.raises(InputError, match=r"sorted and rounded\. \[E100\]$"):
+        answer.select("v").total()
+
+
+def test_total_of_no_groups_says_so(town):
+    none = town(counts=(), sums=())
+    assert "a total of no groups" in none.total("n").notes[-1]
+    assert "a total of no groups" in none.roll_up("zone", names=("n",)).notes[-1]
+    assert "no groups" not in town().total("n").notes[-1]
 
 
 def test_mean_of_all_cells_is_pooled(town):

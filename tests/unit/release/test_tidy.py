@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -8,7 +9,7 @@ from sfumato.release import Measure, Release
 from sfumato.release.confidence import _independent
 from sfumato.release.derived import formula
 from sfumato.release.error import Noise
-from sfumato.release.form import Form
+from sfumato.release.form import Form, Term
 from sfumato.release.noisy import Noisy
 
 
@@ -44,10 +45,29 @@ def test_values_are_rounded_and_intervals_outwards():
 def test_rounding_is_refused_where_it_makes_no_sense(make):
     with pytest.raises(RangeError):
         cells([1]).round(0)
+    with pytest.raises(RangeError, match="multiples of a step above 0, and this is -1"):
+        cells([1]).round(-1)
     with pytest.raises(InputError, match="text"):
         make(["a"], error=None, keys={"k": [1]}).round(1, "n")
     with pytest.raises(InputError, match="does not say"):
         cells([1, 2]).round(5).derive(x="n + n")
+
+
+def test_rounded_numbers_are_shifted_and_multiplied_by_exact_ones():
+    found = cells([503, 395]).round(10)["n"] * 2 + 1
+    assert (found.value.tolist(), found.low.tolist()) == ([1001, 801], [981, 761])
+
+
+def test_notes_of_measures_that_are_left_out_go_with_them():
+    answer = replace(
+        cells([503, 395]).derive(x="n / 4", y="x + x", z="n * 2"),
+        notes=("n is count()", "n below 0 counts as 0", "z is a sum", "y = x + x", "x = n / 4"),
+    )
+    assert answer.select("n").notes == ("n is count()", "n below 0 counts as 0")
+    assert answer.select("z").notes == ("n below 0 counts as 0", "z is a sum")
+    # What it is made of stays explained, to the end.
+    assert set(answer.notes) - set(answer.select("y").notes) == {"z is a sum"}
+    assert answer.select("n", "x", "y", "z").notes == answer.notes
 
 
 def test_nothing_is_below_zero_and_intervals_still_hold():
@@ -74,7 +94,7 @@ def test_cells_add_up_to_the_agreed_total():
 
 
 def test_precise_total_is_believed_and_a_vague_one_is_not():
-    assert sum(columns(cells([10, 20]).consistent(single(100, Fraction(1, 100))))[0]) == 100
+    assert sum(columns(cells([10, 20]).consistent(single(70, Fraction(1, 100))))[0]) == 70
     assert sum(columns(cells([10, 20]).consistent(single(100, 10**6)))[0]) == 30
 
 
@@ -108,6 +128,39 @@ def test_consistency_is_refused_where_it_makes_no_sense(town):
     with pytest.raises(InputError, match="without cells"):
         cells([]).consistent(single(3, 4))
     assert sum(columns(cells([7]).consistent(single(9, 4)["n"]))[0]) == 8
+
+
+def test_total_of_other_rows_is_refused():
+    # Two Laplace laws of scale 4 and one of 1/100: 64 is exceeded in one of a million cases.
+    assert sum(columns(cells([10, 20]).consistent(single(94, "0.01")))[0]) == 94
+    with pytest.raises(InputError, match=r"30 and the total is 95, which is 65 apart.* than 64 in"):
+        cells([10, 20]).consistent(single(95, "0.01"))
+    with pytest.raises(InputError, match="same rows"):
+        cells([10, 20]).consistent(single(-35, "0.01"), nonnegative=True)
+    assert sum(columns(cells([10, 20]).consistent(single(130, 10)))[0]) > 30  # its noise counts
+    quarters = cells([40, 80]).derive(x="n / 4").select("x")
+    with pytest.raises(InputError, match=r"30 and the total is 47, which is 17 apart"):
+        quarters.consistent(single(47, "0.01"))
+
+
+def test_noise_that_cells_share_is_not_taken_for_independent():
+    def of(first, second):
+        shared = Noisy("s", Noise("laplace", 100), (0,))
+        own = Noisy("own", Noise("laplace", 4), (10, 20))
+        terms = (
+            Term("own"),
+            Term("s", Fraction(first), (0,), (0,)),
+            Term("s", Fraction(second), (1,), (0,)),
+        )
+        measure = Measure("n", (10, 20), form=Form(terms))
+        keys = (("k", (0, 1)),)
+        return Release(keys, (measure,), "0.95", Pure(1), noisy=(shared, own)).at("0.95")
+
+    with pytest.raises(InputError, match="65 apart"):  # it cancels out in the sum
+        of(1, -1).consistent(single(95, "0.01"))
+    of(1, 1).consistent(single(2700, "0.01"))  # twice a noise that reaches 1382: two reach 1700
+    with pytest.raises(InputError, match="same rows"):
+        of(1, 1).consistent(single(2900, "0.01"))
 
 
 def test_intervals_hold_together_and_say_how():

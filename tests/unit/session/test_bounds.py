@@ -23,6 +23,7 @@ from sfumato.session.bounds import (
     Bounds,
     Range,
     found,
+    loose,
     octave,
     octaves,
     said,
@@ -35,6 +36,13 @@ from sfumato.testing.rng import SeededRng
 
 FOUR = Noise("laplace", 4)
 CENTS = Number(-(10**11), 10**11, Fraction(1, 100))
+TABLE = Source(
+    "people",
+    sf.Schema(
+        income=sf.Real(step="0.01"), age=sf.Integer(0, 120), debt=sf.Integer(), ok=sf.Boolean()
+    ),
+    sf.Unit.by("id", max_rows=5),
+)
 MANY = 500  # rows that nobody overlooks at a scale of 4
 
 
@@ -150,6 +158,66 @@ def test_empty_table_shows_nothing_as_often_as_stated(law):
     assert 0 < wrong < runs * (0.05 + 6 * (0.05 * 0.95 / runs) ** 0.5)
 
 
+def test_noise_alone_starts_a_range_in_one_of_two_hundred_cases():
+    """The product over all octaves, from the exact law, is below what is stated, but not far."""
+    for scale in (1, 5, 100):
+        noise = Noise("laplace", scale)
+        ratio, every = exp(-1 / scale), len(octaves(CENTS))
+        above = ratio ** (threshold(noise, CENTS) + 1) / (1 + ratio)
+        wrong = 1 - (1 - above) ** every
+        assert 0.0015 < wrong <= 0.005
+    kind, runs = Number(-(10**9), 10**9), 4000
+    drawn = draw(Laplace(Fraction(20)), runs * len(octaves(kind)), SeededRng(5)).reshape(runs, -1)
+    wrong = sum(found(row.tolist(), Noise("laplace", 20), kind) is not None for row in drawn)
+    assert wrong < runs * (0.005 + 6 * (0.005 / runs) ** 0.5)
+    assert "in at most 0.5 % of cases" in said(Noise("laplace", 20), kind)
+
+
+def test_range_of_one_value_has_a_step_more():
+    assert found([0, MANY], FOUR, Number(0, 4)) == Range(3, 4)
+    assert found([MANY, 0], FOUR, Number(3, 4)) == Range(3, 4)
+    assert found([MANY], FOUR, Number(5, 5)) == Range(5, 5)
+
+
+def test_outermost_octave_is_not_searched_where_nobody_declared_its_end():
+    kind = Number(-(2**53) + 1, 2**53 - 1)
+    assert octaves(kind, (True, True)) == octaves(kind)[1:-1]
+    counted = counts(kind, c20=MANY)
+    assert found([MANY, *counted[1:-1], MANY], FOUR, kind) == Range(kind.low, kind.high)
+    assert found(counted[1:-1], FOUR, kind, loose=(True, True)) == Range(16, 31)
+    assert threshold(FOUR, kind, loose=(True, True)) <= threshold(FOUR, kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("income", (True, True)),
+        ("-debt", (True, True)),
+        ("abs(debt)", (False, True)),
+        ("abs(debt) * 300", (False, True)),  # twice as wide it could overflow
+        ("greatest(debt, 0)", (False, True)),
+        ("least(debt, 5)", (True, False)),
+        ("age", (False, False)),
+        ("clamp(debt, 0, 1e15)", (False, False)),
+    ],
+)
+def test_ends_that_nobody_declared_are_known(text, ends):
+    assert loose(parse(text), TABLE) == ends
+
+
+@pytest.mark.parametrize("dirt", [float("inf"), float("-inf"), 1e300, -1e15])
+def test_few_infinities_do_not_become_the_end_of_a_range(dirt):
+    values = np.concatenate([np.full(3000, 12.5), np.full(300, dirt)])
+    schema, unit = sf.Schema(x=sf.Real(step="0.01")), sf.Unit.row()
+    with sf.Session(
+        pa.table({"x": values}), unit=unit, schema=schema, budget=sf.Budget(1000)
+    ) as session:
+        answer = session.table().mean(sf.bounds("x")).release(epsilon=300)
+    [note] = [note for note in answer.notes if "was bought" in note]
+    assert note == "the range of x was bought: 10.24 to 20.47"
+    assert abs(float(answer["x"].value) - 12.5) < 8
+
+
 def test_range_of_many_incomes_is_about_right():
     rng = SeededRng(11)
     uniform = (rng.words(20_000).astype(np.float64) + 0.5) / 2**64
@@ -180,13 +248,6 @@ def test_bounds_shows_its_call_and_takes_text():
 
 # ---- columns whose bounds nobody declared ----
 
-TABLE = Source(
-    "people",
-    sf.Schema(
-        income=sf.Real(step="0.01"), age=sf.Integer(0, 120), debt=sf.Integer(), ok=sf.Boolean()
-    ),
-    sf.Unit.by("id", max_rows=5),
-)
 FREE = Source(
     "free", sf.Schema(debt=sf.Integer(), age=sf.Integer(0, 120)), sf.Unit.by("id", max_rows=2)
 )

@@ -94,6 +94,82 @@ def test_nothing_found_is_paid_once_and_closes_nothing(cost, rows):
     assert session.remaining != left
 
 
+def test_reason_is_said_where_a_range_is_found_and_cannot_be_used():
+    wide = people(income=[10**11 + 10**10 * (i % 9) for i in range(900)])
+    with pytest.raises(NothingFound) as refused:
+        opened(wide).table().variance(sf.bounds("income")).release(epsilon=100)
+    text = str(refused.value)
+    assert text.startswith("the range of income was bought: ")
+    assert "can grow beyond 2^62 steps" in text
+    assert "Too few" not in text
+    assert text.endswith("The charge stands, because what was found is an answer too. [E500]")
+
+
+def test_column_of_one_value_has_a_mean():
+    same = people(age=[4] * 900)
+    schema = sf.Schema(age=sf.Integer(0, 4))
+    answer = opened(same, schema=schema).table().mean(sf.bounds("age")).release(epsilon=300)
+    assert "the range of age was bought: 3 to 4" in answer.notes
+    assert answer["age"].value == 4 or 3.9 < answer["age"].value < 4.1
+
+
+@pytest.mark.parametrize(
+    ("caps", "grouped", "bought"),
+    [
+        ({"max_rows": "auto"}, False, []),
+        ({"max_rows": "auto"}, True, ["max_rows"]),
+        ({"max_rows": "auto", "max_groups": 2}, True, []),
+        ({"max_rows": "auto", "max_groups": "auto"}, True, ["max_groups"]),
+        ({"max_rows": "auto", "max_groups": "auto"}, False, []),
+    ],
+)
+@pytest.mark.parametrize(
+    "output", [sf.sum("age", per_unit=(0, 300)), sf.count_distinct("id")], ids=str
+)
+def test_caps_are_bought_where_they_are_used(caps, grouped, bought, output):
+    table = opened(people(600, 4), sf.Unit.by("id", **caps)).table()
+    asked = (table.group_by("zone") if grouped else table).agg(x=output)
+    assert [one.title for one in asked.purchases] == bought
+    answer = asked.release(epsilon=20)
+    truth = 600 if output.function == "count_distinct" else 600 * 4 * 30
+    assert abs(answer.measures[0].values[0] - truth) < 2000  # nothing is left out
+    beside = (table.group_by("zone") if grouped else table).agg(x=output, n=sf.count())
+    both = [cap for cap in ("max_rows", "max_groups") if caps.get(cap) == "auto"]
+    assert [one.title for one in beside.purchases] == both[: 1 + grouped]
+
+
+def test_no_cap_is_told_that_leaves_nothing_out():
+    unit = sf.Unit.by("id", max_groups=3, max_rows_per_group=2)
+    table = opened(people(10, 4), unit).table()
+    assert table.count_distinct("id").explain(epsilon=1).notes == ()
+    summed = sf.sum("age", per_unit=(0, 300))
+    for output in (summed, sf.count_distinct("id")):
+        notes = table.group_by("zone").agg(x=output).explain(epsilon=1).notes
+        assert notes[0].startswith("at most 3 groups of one id count; intervals do not cover")
+        assert not any("in one group" in note for note in notes)
+    notes = table.group_by("zone").agg(n=sf.count(), x=summed).explain(epsilon=1).notes
+    assert notes[:3] == (
+        'all rows of one id count in "age of one unit"',
+        "at most 2 rows in one group of one id count",
+        "at most 3 groups of one id count; intervals do not cover what that leaves out",
+    )
+    one = sf.Unit.by("id", max_groups=1, max_rows_per_group=1)
+    notes = opened(people(10, 4), one).table().group_by("zone").count().explain(epsilon=1).notes
+    assert notes[0] == "at most 1 row in one group of one id counts"
+    assert notes[1].startswith("at most 1 group of one id counts; ")
+
+
+def test_interval_says_how_many_values_it_takes():
+    nobody = opened(people(0)).table().median("age", interval=True)
+    plan = nobody.explain(epsilon=1)
+    [note] = [note for note in plan.notes if "values or more" in note]
+    needs = note.split("in groups of ")[1].split(" ")[0]
+    answer = plan.release()
+    assert f"(95 %, if there are {needs} values or more)" in repr(answer["age"])
+    assert f"age = {answer['age']!r}" in repr(answer)
+    assert answer["age"].covers == f"noise only, if there are {needs} values or more"
+
+
 def test_same_question_is_answered_from_the_ledger():
     session = opened(people(600, 2), AUTO)
     asked = session.table().group_by("zone").agg(n=sf.count(), m=sf.mean(sf.bounds("income")))

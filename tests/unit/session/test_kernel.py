@@ -19,6 +19,7 @@ from sfumato.ledger import Ledger
 from sfumato.mechanisms import DiscreteGaussian, DiscreteLaplace
 from sfumato.relation import Aggregate, Keys, Name, Rows, Source, Total, bounded
 from sfumato.relation.node import scope
+from sfumato.relation.source import HIDDEN
 from sfumato.session.kernel import FAILED, Access, measure
 from sfumato.session.part import Part
 from sfumato.testing import SeededRng
@@ -53,7 +54,7 @@ class Diary:
 
         return noted
 
-    def run(self, sql, parameters):
+    def run(self, sql, parameters, tables=None):
         self.steps.append("read")
         self.sql.append((sql, dict(parameters)))
         if self.fails is not None:
@@ -230,12 +231,16 @@ def test_interrupted_request_is_abandoned_and_paid():
 def test_truncation_key_goes_to_the_engine_and_not_into_the_text():
     source = Source("trips", TABLE.schema, sf.Unit.by("rider", max_rows=2))
     query = Aggregate(bounded(source, BY_ZONE, ()), BY_ZONE, Rows())
-    diary = Diary(zones(m0=[5, 7]))
+    none = pa.array([], pa.uint64())
+    turns = pa.table(dict.fromkeys(("c0", HIDDEN, "row_turn", "group_turn"), none))
+    said = [pa.table({"n": [0]}), turns, zones(m0=[5, 7])]
+    diary = Diary(lambda _: said.pop(0))
     measure([Part.of(query, DiscreteLaplace(1))], diary.access(), request="q")
-    ((sql, parameters),) = diary.sql
-    assert parameters == {"key": diary.ledger.truncation_key.hex()}
-    assert parameters["key"] not in sql
-    assert "$key" in sql
+    assert [parameters["key"] for _, parameters in diary.sql] == [
+        diary.ledger.truncation_key.hex()
+    ] * 3
+    assert [diary.ledger.truncation_key.hex() in sql for sql, _ in diary.sql] == [False] * 3
+    assert ["$key" in sql for sql, _ in diary.sql] == [False, True, False]
 
 
 def test_part_that_no_unit_can_move_is_not_measured():

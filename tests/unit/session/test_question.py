@@ -13,6 +13,7 @@ from sfumato.core.errors import (
     InternalError,
     KeysError,
     QueryError,
+    SensitivityError,
     UnitError,
     UnknownName,
 )
@@ -34,6 +35,58 @@ def test_count_answers_every_public_group(town):
 def test_count_of_everything_counts_rows_with_missing_values(town):
     answer = town().table().agg(n=sf.count(), known=sf.count("fare")).release(epsilon=EXACTLY)
     assert (values(answer, "n"), values(answer, "known")) == ([9], [7])
+
+
+def test_count_by_a_column_that_is_called_so_has_another_name():
+    schema = sf.Schema(n=sf.Integer(0, 4), n_low=sf.Category(["A", "B"]))
+    data = pa.table({"n": [1, 1, 1, 2], "n_low": ["A", "B", "B", "B"]})
+    table = sf.Session(data, unit=sf.Unit.row(), schema=schema, budget=sf.Budget(10**6)).table()
+    top = table.top("n", 1, keys=[1, 2]).release(epsilon=EXACTLY)
+    assert (top.keys, values(top, "n_")) == ((("n", (1,)),), [3])
+    assert values(table.top("n_low", 2).release(epsilon=EXACTLY), "n_") == [3, 1]
+    assert values(table.histogram("n", [0, 2, 4]).release(epsilon=EXACTLY), "n_") == [3, 1]
+    with pytest.raises(InputError, match="agg"):
+        table.group_by("n_low").count()
+
+
+def test_mean_times_the_count_of_its_values_is_its_sum(town):
+    asked = {"m": sf.mean("fare"), "n": sf.count(), "known": sf.count("fare"), "s": sf.sum("fare")}
+    answer = town().table().group_by("zone").agg(**asked).release(epsilon=1)
+    assert (answer["m"] * answer["known"] - answer["s"]).high.tolist() == [0, 0, 0]
+    with pytest.raises(InputError, match=r"n=sf.count\('fare'\) of the same answer"):
+        answer["m"] * answer["n"]
+
+
+def test_refusals_name_what_was_called(town):
+    schema = sf.Schema(
+        income=sf.Real(step="0.1"), name=sf.Text(), day=sf.Date("2026-01-01", "2026-12-31")
+    )
+    data = {"income": [1.5], "name": ["Ana"], "day": ["2026-01-05"]}
+    table = town(pa.table(data), schema=schema).table()
+    with pytest.raises(SensitivityError, match=r"^median\('income'\).*median\(sf.bounds"):
+        table.median("income")
+    with pytest.raises(SensitivityError, match=r"^quantile\('income'\)"):
+        table.quantile("income", 0.9)
+    with pytest.raises(ExpressionError, match=r"'name' is a text. Count it, or group by it."):
+        table.mean(sf.bounds("name"))
+    with pytest.raises(ExpressionError, match=r"Leave out sf\.bounds: its ends are known"):
+        table.median(sf.bounds("day"))
+    with pytest.raises(ExpressionError, match=r"sf\.bounds around a whole expression"):
+        table.mean("bounds(income) + 1")
+
+
+def test_groups_by_numbers_with_fractions_are_said_to_be_small(town):
+    schema = sf.Schema(income=sf.Real(0, 9, "0.1"), age=sf.Integer(0, 9))
+    data = pa.table({"income": [1.5], "age": [3]})
+    table = town(data, schema=schema, delta="1e-4").table()
+
+    def said(column, keys):
+        plan = table.group_by(column, keys=keys).count().explain(epsilon=1, delta="1e-6")
+        return [note for note in plan.notes if "number with a fraction" in note]
+
+    (note,) = said("income", sf.bought())
+    assert "floor(income, 10)" in note
+    assert said("age", sf.bought()) == said("income", [1, 2]) == []
 
 
 def test_sum_clamps_and_leaves_out_what_is_missing(town):
@@ -101,7 +154,7 @@ def test_rows_of_a_unit_beyond_its_cap_do_not_count(town):
 def test_caps_on_groups_hold_where_there_are_none(town):
     spread = sf.Unit.by("rider", max_groups=3, max_rows_per_group=1)
     plan = town(unit=spread).table().count().explain(epsilon=EXACTLY)
-    assert plan.notes[0].startswith("at most 1 rows of one rider count; ")
+    assert plan.notes[0].startswith("at most 1 row of one rider counts; ")
     assert plan.parts[0].sensitivity.l1 == 1
     assert values(plan.release(), "n") == [5]
 

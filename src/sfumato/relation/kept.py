@@ -1,0 +1,273 @@
+"""Which rows of each unit stay: the caps of a truncation, applied to columns in memory.
+
+An engine finds the rows of one unit that come first by a window over all of them. A sort of 64-bit
+numbers finds the same rows several times faster: a number is the unit, as many bits of the row's
+turn as there is room for, and the row's place. Rows that those bits do not tell apart are compared
+whole, so that nothing depends on the bits that were left out, nor on where a row is stored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.relation.keys import integers
+from sfumato.relation.node import Truncate, scope
+
+_Places: TypeAlias = NDArray[np.int64]
+_Numbers: TypeAlias = NDArray[np.signedinteger[Any]]
+_Turns: TypeAlias = NDArray[np.uint32]
+_Packed: TypeAlias = NDArray[np.uint64]
+_Flags: TypeAlias = NDArray[np.bool_]
+
+_SOON = np.uint32(2**28)
+_SHARE = 20  # units are put in order together, as many as have about 2^20 rows
+_SPARSE = 4  # numbers of units that span more than so many times the rows are given anew
+
+
+def kept(
+    node: Truncate, unit: Any, columns: Sequence[Any], row_turn: Any, group_turn: Any
+) -> _Places:
+    """Return the places of the rows that a truncation keeps, in ascending order.
+
+    Guarantee: which rows of a unit stay depends on the rows of that unit alone, as a multiset.
+    Theorem:   docs/theory/sensitivity.md
+    Exactness: whole numbers. Turns decide where they differ, columns where turns are equal, and
+               rows that are equal in all columns are interchangeable.
+
+    Args:
+        node: the caps.
+        unit: whose each row is: an Arrow column without NULL, equal where the unit is the same.
+        columns: all that is visible of a row, as Arrow columns in the order of ``scope(node)``.
+        row_turn: when a row's turn comes in its unit: 32 bits made of unit and columns.
+        group_turn: when a group's turn comes: 32 bits made of unit and keys.
+    """
+    owner = _numbered(unit)
+    names, ordinary = list(scope(node)), [_Column(column) for column in columns]
+    keys = [ordinary[names.index(key)].coded() for key in node.keys]
+    caps = _Caps(node, owner, _bits(row_turn), _bits(group_turn), ordinary, keys)
+    shares = 2 ** min((owner.size >> _SHARE).bit_length(), 8)
+    mine = (owner & (shares - 1)).astype(np.uint8)  # all rows of a unit are in one share
+
+    def done(share: int) -> _Places:
+        return caps.kept(np.flatnonzero(mine == share))
+
+    with ThreadPoolExecutor(min(shares, os.cpu_count() or 1)) as threads:
+        return np.sort(np.concatenate([*threads.map(done, range(shares))]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Caps:
+    """Applies caps to rows of some units."""
+
+    node: Truncate
+    owner: _Numbers
+    row_turn: _Turns
+    group_turn: _Turns
+    columns: Sequence[_Column]
+    keys: Sequence[_Column]
+
+    def kept(self, rows: _Places) -> _Places:
+        """Return those of some rows that stay; all rows of a unit are among them, or none."""
+        each, most = self.node.max_rows_per_group, self.node.max_rows
+        if not self.keys:  # all rows of a unit are one group
+            most, each = min((cap for cap in (each, most) if cap is not None), default=None), None
+        elif each is not None or self.node.max_groups is not None:
+            rows, group = self._in_groups(rows, self.node.max_groups)
+            if each is not None:
+                rows = self._first(group, rows, each)
+        return rows if most is None else self._first(self.owner[rows], rows, most)
+
+    def _in_groups(self, rows: _Places, cap: int | None) -> tuple[_Places, _Places]:
+        """Return the rows of the groups whose turn comes first, and the number of their group.
+
+        A group stays as long as one row of it does, so it may be chosen before its rows are.
+        """
+        owner = self.owner[rows]
+        rows, owners, new = _sorted(owner, self.group_turn, self.keys, rows, cap)
+        starts = np.flatnonzero(new)
+        sizes = np.diff(np.append(starts, rows.size))
+        if cap is not None:
+            stays = _early(owners[starts], cap)
+            rows, sizes = rows[np.repeat(stays, sizes)], sizes[stays]
+        return rows, np.repeat(np.arange(sizes.size), sizes)
+
+    def _first(self, group: _Numbers, rows: _Places, cap: int) -> _Places:
+        """Return those of some rows that come first in their group, up to the cap."""
+        over = np.bincount(group, minlength=1)[group] > cap
+        late, groups, _ = _sorted(group[over], self.row_turn, self.columns, rows[over], cap)
+        return np.concatenate([rows[~over], late[_early(groups, cap)]])
+
+
+def _early(owners: NDArray[Any], cap: int) -> _Flags:
+    """Say of things in the order of their owners which are among the owner's first."""
+    early = np.ones(owners.size, np.bool_)
+    early[cap:] = owners[cap:] != owners[:-cap]
+    return early
+
+
+def _sorted(
+    owner: _Numbers,
+    turn: _Turns,
+    content: Sequence[_Column],
+    rows: _Places,
+    cap: int | None = None,
+) -> tuple[_Places, _Packed, _Flags]:
+    """Put rows in order: by owner, by turn, by content. Equal content has equal turns.
+
+    Args:
+        owner: whose each of the rows is.
+        turn: when the turn of a row comes, for all rows there are.
+        content: what it is, for all rows there are.
+        rows: the rows.
+        cap: how many different contents of an owner are needed; further ones may be left out.
+
+    Returns:
+        The rows in order; the owner of each; and whether it differs from the one before it, in
+        owner or in content.
+    """
+    if cap is not None:
+        near = _near(owner, turn[rows], cap)
+        owner, rows = owner[near], rows[near]
+    place_bits = max(owner.size - 1, 1).bit_length()
+    owner_bits = (int(owner.max()) if owner.size else 0).bit_length()
+    turn_bits = min(32, 64 - owner_bits - place_bits)
+    packed = owner.astype(np.uint64)
+    packed <<= np.uint64(turn_bits)
+    packed |= turn[rows] >> np.uint32(32 - turn_bits)
+    packed <<= np.uint64(place_bits)
+    packed |= np.arange(owner.size, dtype=np.uint64)
+    packed.sort()
+    rows = rows[(packed & np.uint64(2**place_bits - 1)).view(np.int64)]
+    packed >>= np.uint64(place_bits)
+    new = np.ones(rows.size, np.bool_)
+    np.not_equal(packed[1:], packed[:-1], out=new[1:])
+    if cap is not None:  # what looks the same is one content or several, and never less than one
+        starts = np.flatnonzero(new)
+        early = _early(packed[starts] >> np.uint64(turn_bits), cap)
+        stays = np.repeat(early, np.diff(np.append(starts, rows.size)))
+        rows, packed, new = rows[stays], packed[stays], new[stays]
+    _settle(rows, new, turn, content)
+    packed >>= np.uint64(turn_bits)
+    return rows, packed, new
+
+
+def _near(owner: _Numbers, turn: _Turns, cap: int) -> _Flags:
+    """Leave out rows of which a look at few others says that as many as the cap come before.
+
+    Of an owner with many rows, enough have turns among the first sixteenth, and the others need not
+    be put in order. Different turns are those of different contents.
+    """
+    near = turn < _SOON
+    packed = (owner[near].astype(np.uint64) << np.uint64(32)) | turn[near]
+    packed.sort()
+    owners = packed[np.append(True, packed[1:] != packed[:-1])[: packed.size]] >> np.uint64(32)
+    enough = np.zeros(int(owner.max(initial=0)) + 1, np.bool_)
+    enough[owners[cap - 1 :][owners[cap - 1 :] == owners[: max(owners.size - cap + 1, 0)]]] = True
+    near |= ~enough[owner]
+    return near
+
+
+def _settle(rows: _Places, new: _Flags, turn: _Turns, content: Sequence[_Column]) -> None:
+    """Put rows in order that the first bits of their turns did not tell apart; in place."""
+    alike = np.flatnonzero(~new)  # the one before looks the same so far
+    unlike = alike[_differ(content, rows[alike], rows[alike - 1])]
+    if not unlike.size:
+        return
+    # All that looks the same as one of those, from where it begins to where it ends.
+    starts = np.flatnonzero(new)
+    runs = np.unique(np.searchsorted(starts, unlike, "right") - 1)
+    first, last = starts[runs], np.append(starts, new.size)[runs + 1]
+    run = np.repeat(np.arange(runs.size), last - first)
+    inside = np.arange(run.size) + np.repeat(last - np.cumsum(last - first), last - first)
+    mixed = rows[inside]
+    ranks = [column.ranks(mixed) for column in reversed(content)]
+    rows[inside] = mixed[np.lexsort((*ranks, turn[mixed], run))]
+    within = inside[1:][run[1:] == run[:-1]]
+    new[within] = _differ(content, rows[within], rows[within - 1])
+
+
+def _differ(content: Sequence[_Column], rows: _Places, others: _Places) -> _Flags:
+    found = np.zeros(rows.size, np.bool_)
+    for column in content:
+        found |= column.differ(rows, others)
+    return found
+
+
+class _Column:
+    """Values of which only two things matter: whether two are the same, and which comes first."""
+
+    __slots__ = ("_codes", "_values")
+
+    def __init__(self, values: Any) -> None:
+        """Hold an Arrow column."""
+        self._values = values
+        self._codes: NDArray[Any] | None = None
+
+    def coded(self) -> _Column:
+        """Give every value its number at once, where many of them will be compared."""
+        self._codes = _coded(self._values)
+        return self
+
+    def differ(self, rows: _Places, others: _Places) -> _Flags:
+        """Say where the value of one row is not that of the other."""
+        if self._codes is not None:
+            return np.asarray(self._codes[rows] != self._codes[others])
+        both = _coded(self._values.take(np.concatenate([rows, others])))
+        return np.asarray(both[: rows.size] != both[rows.size :])
+
+    def ranks(self, rows: _Places) -> _Places:
+        """Return numbers in the order of the values, NULL last."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        taken = self._values.take(rows)
+        if pa.types.is_boolean(taken.type):
+            taken = taken.cast(pa.int8())
+        return integers(pc.rank(taken, "ascending", tiebreaker="dense").cast(pa.int64()))
+
+
+def _numbered(unit: Any) -> _Numbers:
+    """Return numbers from 0 up, not many more than rows, that are equal where the unit is."""
+    import pyarrow as pa
+
+    if pa.types.is_floating(unit.type):  # zero is one unit, whatever its sign
+        unit = pa.array(_joined(_chunks(unit)) + 0.0)
+    codes = _coded(unit)
+    low, high = (int(codes.min()), int(codes.max())) if codes.size else (0, 0)
+    if high - low > _SPARSE * codes.size:
+        codes, low = _coded(unit.dictionary_encode()), 0
+    numbers: _Numbers = np.empty(codes.size, np.int64 if codes.size >= 2**29 else np.int32)
+    np.subtract(codes, codes.dtype.type(low), out=numbers, casting="unsafe")
+    return numbers
+
+
+def _coded(column: Any) -> NDArray[Any]:
+    """Return whole numbers that are equal where the values of an Arrow column are."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        return _joined([chunk.indices for chunk in _chunks(column)])
+    if pa.types.is_integer(column.type) and not column.null_count:
+        return _joined(_chunks(column))
+    return _coded(column.dictionary_encode(null_encoding="encode"))
+
+
+def _bits(turn: Any) -> _Turns:
+    return _joined([] if turn is None else _chunks(turn)).astype(np.uint32, copy=False)
+
+
+def _chunks(column: Any) -> list[Any]:
+    return list(getattr(column, "chunks", [column]))
+
+
+def _joined(chunks: Sequence[Any]) -> NDArray[Any]:
+    # Through DLPack: Arrow's own way would load pandas, if there is one.
+    parts: list[NDArray[Any]] = [np.from_dlpack(chunk) for chunk in chunks if len(chunk)]
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)

@@ -1,0 +1,96 @@
+"""What reads the data for one release: statements, and the relations they find truncated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato.relation import Node
+from sfumato.relation.kept import kept
+from sfumato.relation.lower import lowered_size, lowered_turns, parameters, truncations
+from sfumato.relation.node import Truncate, scope
+from sfumato.relation.source import HIDDEN
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sfumato.backends.base import Backend
+
+_PART = 2**24  # rows that are truncated at a time: about 100 bytes of memory for each
+
+
+class Reader:
+    """Runs statements; what they read truncated is truncated once, by the caps of its node.
+
+    Rows of one unit are always truncated together. Where there are many rows, those of some units
+    are fetched at a time, so that memory is bounded by what is kept and by one such part.
+    """
+
+    __slots__ = ("_backend", "_kept", "_key")
+
+    def __init__(self, backend: Backend, key: str) -> None:
+        """Read from a backend, with the key of truncation."""
+        self._backend, self._key = backend, key
+        self._kept: dict[Truncate, pa.Table] = {}
+
+    def run(self, sql: str, node: Node, given: Mapping[str, object]) -> pa.Table:
+        """Run a statement about a relation.
+
+        Args:
+            sql: the statement; truncated relations are tables named by `truncations`.
+            node: the relation.
+            given: parameters beside those of the relation.
+        """
+        names = truncations(node)
+        for each in names:
+            if each not in self._kept:
+                self._kept[each] = self._truncated(each, names)
+        return self._backend.run(sql, *self._given(node, given, names))
+
+    def _truncated(self, node: Truncate, names: Mapping[Truncate, str]) -> pa.Table:
+        import pyarrow as pa
+
+        sql = lowered_turns(node, self._backend.dialect, names)
+        whole = self._given(node, {"part": 0, "parts": 1}, names)
+        if (table := self._backend.run_up_to(_PART, sql, *whole)) is not None:
+            return _first(node, table)
+        count = lowered_size(node, self._backend.dialect, names)
+        parts = 1 + self._backend.run(count, *whole)["n"][0].as_py() // _PART
+        found = []
+        for part in range(parts):
+            given = self._given(node, {"part": part, "parts": parts}, names)
+            found.append(_first(node, self._backend.run(sql, *given)))
+        return pa.concat_tables(found)
+
+    def _given(
+        self, node: Node, given: Mapping[str, object], names: Mapping[Truncate, str]
+    ) -> tuple[dict[str, object], dict[str, pa.Table]]:
+        """Return the parameters and the tables that a statement may use."""
+        tables = {names[each]: table for each, table in self._kept.items() if each in names}
+        return {**parameters(node, self._key), **given}, tables
+
+
+def _first(node: Truncate, table: pa.Table) -> pa.Table:
+    """Return the rows that stay, under the names of the relation."""
+    import pyarrow as pa
+
+    columns = [_long(table[f"c{i}"]) for i, _ in enumerate(scope(node))]
+    turns = (table["row_turn"], table["group_turn"] if node.keys else None)
+    rows = pa.array(kept(node, table[HIDDEN], columns, *turns))
+    named = {name: _wide(c.take(rows)) for name, c in zip(scope(node), columns, strict=True)}
+    return pa.table({**named, HIDDEN: _long(table[HIDDEN]).take(rows)})
+
+
+def _wide(column: Any) -> Any:
+    """Return whole numbers as statements compute with them."""
+    import pyarrow as pa
+
+    return column.cast(pa.int64()) if pa.types.is_integer(column.type) else column
+
+
+def _long(column: Any) -> Any:
+    """Return texts so that more than 2 GiB of them can be picked from; the bytes are not copied."""
+    import pyarrow as pa
+
+    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+    return column.cast(wide[column.type]) if column.type in wide else column

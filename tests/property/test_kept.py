@@ -1,0 +1,159 @@
+"""Which rows of a unit stay: as windows in the engine say, whatever the turns, parts and order."""
+
+from contextlib import closing
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sfumato.backends.duckdb import DuckDB
+from sfumato.core.schema import Boolean, Category, Integer, Schema, Text
+from sfumato.core.unit import Unit
+from sfumato.relation import Source, lower
+from sfumato.relation.kept import kept
+from sfumato.relation.lower import Names, parameters, truncations
+from sfumato.relation.node import Truncate
+from sfumato.relation.source import HIDDEN
+from sfumato.session import reader
+
+KEY = "00" * 32
+SCHEMA = Schema(
+    zone=Category(["A", "B", "C"], nullable=True),
+    fare=Integer(0, 9, nullable=True),
+    card=Boolean(nullable=True),
+    word=Text(nullable=True),
+)
+SOURCE = Source("rides", SCHEMA, Unit.by("who", max_rows=9))
+UNITS = {
+    "numbers": (pa.int64(), st.integers(0, 4)),
+    "small numbers": (pa.uint8(), st.sampled_from([0, 1, 255])),
+    "far apart": (pa.int64(), st.sampled_from([-(2**63), 0, 7, 2**63 - 1])),
+    "unsigned": (pa.uint64(), st.sampled_from([0, 2**63, 2**64 - 1])),
+    "decimals": (pa.decimal128(38, 2), st.integers(-2, 2)),
+    "texts": (pa.string(), st.sampled_from(["ann", "bob", "é", "ann "])),
+    "bytes": (pa.binary(), st.sampled_from([b"\x00", b"\xff", b"a"])),
+    "fractions": (pa.float64(), st.sampled_from([0.0, -0.0, 0.5, 1e300, float("inf")])),
+    "truths": (pa.bool_(), st.booleans()),
+    "moments": (pa.timestamp("us"), st.integers(0, 3)),
+}
+CAP = st.none() | st.integers(1, 4)
+CAPS = st.tuples(CAP, CAP, CAP).filter(any)
+GROUPS = st.sampled_from([(), ("zone",), ("word",), ("card", "zone"), ("word", "fare")])
+ROWS = st.tuples(
+    st.none() | st.sampled_from("ABC"),
+    st.none() | st.integers(0, 2),
+    st.none() | st.booleans(),
+    st.none() | st.sampled_from(["x", "y", "z"]),
+)
+
+
+def rides(who, type_, rows):
+    columns = {"who": pa.array(who, pa.int64() if type_ == pa.timestamp("us") else type_)}
+    columns["who"] = columns["who"].cast(type_)
+    held = (pa.string(), pa.int64(), pa.bool_(), pa.string())
+    for i, (name, type_of) in enumerate(zip(SCHEMA, held, strict=True)):
+        columns[name] = pa.array([row[i] for row in rows], type_of)
+    return pa.table(columns)
+
+
+def listed(table):
+    """Return rows as a multiset; zero is one unit, whatever its sign."""
+    times = (pa.types.is_temporal, pa.types.is_decimal)  # some are beyond what Python can hold
+    columns = [table[name] for name in sorted(table.column_names)]
+    columns = [c.cast(pa.string()) if any(is_(c.type) for is_ in times) else c for c in columns]
+    columns = [column.to_pylist() for column in columns]
+    columns = [[v + 0.0 if isinstance(v, float) else v for v in column] for column in columns]
+    return sorted(zip(*columns, strict=True), key=repr)
+
+
+def both_ways(node, table):
+    """Return what stays by windows in the engine, and by the sort that a release uses."""
+    with closing(DuckDB.open({SOURCE: table}, threads=1)) as engine:
+        windows = engine.run(lower._truncated(node, Names.of(node)), parameters(node, KEY))
+        name = truncations(node)[node]
+        sorted_ = reader.Reader(engine, KEY).run(f'FROM "{name}"', node, {})
+    return listed(windows), listed(sorted_)
+
+
+def weak(columns, bits):
+    """Write turns of few bits, at the end or at the beginning, so that many are equal."""
+    turn = f"hash($key, {HIDDEN}, {', '.join(map(lower.quoted, columns))})"
+    return {
+        "strong": f"CAST(hash({turn}) >> 32 AS UINTEGER)",
+        "last bit": f"CAST(hash({turn}) % 2 AS UINTEGER)",
+        "first bit": f"CAST((hash({turn}) % 2) * 2147483648 AS UINTEGER)",
+        "none": "CAST(7 AS UINTEGER)",
+    }[bits]
+
+
+@pytest.mark.parametrize("bits", ["strong", "last bit", "first bit", "none"])
+@pytest.mark.parametrize("unit", UNITS)
+@given(st.data(), st.lists(ROWS, max_size=40), CAPS, GROUPS, st.sampled_from([3, 7, 2**24]))
+@settings(
+    max_examples=max(3, settings.default.max_examples // 25),
+    suppress_health_check=list(HealthCheck),
+)
+def test_sort_keeps_what_windows_keep(unit, bits, data, rows, caps, by, part):
+    type_, names = UNITS[unit]
+    who = data.draw(st.lists(names, min_size=len(rows), max_size=len(rows)))
+    table = rides(who, type_, rows)
+    node = Truncate(SOURCE, by, *caps)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lower, "_turn", lambda columns: weak([*columns], bits))
+        patch.setattr(reader, "_PART", part)
+        windows, sorted_ = both_ways(node, table)
+        assert sorted_ == windows
+        order = data.draw(st.permutations(range(len(rows))))
+        assert both_ways(node, table.take(pa.array(order, pa.int64())))[1] == sorted_
+
+
+def test_empty_table():
+    node = Truncate(SOURCE, ("zone",), 1, 1, 1)
+    assert both_ways(node, rides([], pa.int64(), [])) == ([], [])
+
+
+@pytest.mark.parametrize("type_", ["HUGEINT", "UHUGEINT", "UUID", "BLOB", "TIMESTAMPTZ", "DATE"])
+def test_units_of_types_that_only_engines_have(type_):
+    far = {"UHUGEINT": (2**128 - 1, 2**127), "HUGEINT": (2**127 - 1, -(2**127))}
+    texts = {
+        "UUID": ("00000000-0000-0000-0000-000000000001", "f0000000-0000-0000-0000-000000000000"),
+        "BLOB": ("\\xFF", "\\x00"),
+        "TIMESTAMPTZ": ("infinity", "2020-01-01 00:00:00+01"),
+        "DATE": ("infinity", "0044-03-15 (BC)"),
+    }
+    one, two = far.get(type_) or texts[type_]
+    with closing(duckdb.connect()) as connection:
+        connection.execute(f"CREATE TABLE rides (who {type_}, zone VARCHAR, fare INT)")
+        connection.execute("ALTER TABLE rides ADD COLUMN card BOOLEAN")
+        connection.execute("ALTER TABLE rides ADD COLUMN word VARCHAR")
+        for who, rows in ((one, 5), (two, 1)):
+            for fare in range(rows):
+                row = [str(who), "A", fare, None, None]
+                connection.execute("INSERT INTO rides VALUES (?, ?, ?, ?, ?)", row)
+        windows, sorted_ = both_ways(Truncate(SOURCE, (), None, None, 3), connection)
+    assert sorted_ == windows
+    assert len(sorted_) == 4
+
+
+def test_units_are_never_mixed_up_when_their_turns_are_equal():
+    """All turns are equal: only the columns, and at last the unit itself, tell rows apart."""
+    node = Truncate(SOURCE, ("zone",), 1, 1, None)
+    who = pa.chunked_array([[5, 6, 5, 6, 7]])
+    columns = [
+        pa.chunked_array([column]) for column in (["B", "A", "A", "A", "B"], [1, 2, 3, 4, 5])
+    ]
+    columns += [pa.chunked_array([[None] * 5], pa.bool_()), pa.chunked_array([["x"] * 5])]
+    turns = pa.chunked_array([[9] * 5], pa.uint32())
+    assert kept(node, who, columns, turns, turns).tolist() == [1, 2, 4]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 1000])
+def test_cap_as_large_as_the_table_keeps_all(rows):
+    node = Truncate(SOURCE, ("zone",), rows, rows, rows)
+    zone = pa.chunked_array([pa.array(np.arange(rows) % 3)])
+    same = pa.chunked_array([pa.array(np.zeros(rows, np.int64))])
+    turns = pa.chunked_array([pa.array(np.arange(rows, dtype=np.uint32))])
+    assert kept(node, same, [zone, same, same, same], turns, turns).tolist() == [*range(rows)]
