@@ -136,10 +136,13 @@ class Connection:
             raise translated(group.problem) from None
 
     def _commit(self, group: Group) -> None:
-        """Put what a group did on the disk. The caller's turn is now."""
+        """Put what a group did on the disk, unless it is over. The caller's turn is now."""
+        if group is not self._group:
+            return  # what is open now, if anything, is another
         try:
-            if self._sqlite is not None and not group.over:
-                self._sqlite.execute("COMMIT")
+            if self._sqlite is None:
+                raise sqlite3.OperationalError
+            self._sqlite.execute("COMMIT")
         except (sqlite3.Error, UnicodeError) as problem:
             self._give_up(group, problem)
         finally:
@@ -149,7 +152,8 @@ class Connection:
 
     def _give_up(self, group: Group, problem: sqlite3.Error | UnicodeError) -> None:
         """Take back all that a group did."""
-        group.over, group.problem, self._group = True, problem, None
+        group.problem = problem  # before it is over: members look at that first
+        group.over, self._group = True, None
         if self._sqlite is not None and self._sqlite.in_transaction:
             with suppress(sqlite3.Error):
                 self._sqlite.execute("ROLLBACK")
