@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,6 +18,7 @@ from sfumato.core.unit import Unit
 from sfumato.ledger import Ledger, verify
 
 CHARGES, ROUNDS = 100, 5
+THREADS, PROCESSES = 64, 4
 REQUESTS = 20
 ROW = bytes(900)  # about what an entry takes, with its indexes
 FILLED = 5_000
@@ -62,10 +65,44 @@ def _run(folder: Path) -> dict[str, Any]:
         "time_over_floor": round(each / least, 2),
         "milliseconds_per_charge": round(1e3 * each, 2),
         "milliseconds_per_request": round(1e3 * median(requests) / REQUESTS, 2),
+        f"durable_charges_per_second_from_{THREADS}_threads": _from_threads(folder / "threads"),
+        f"durable_charges_per_second_from_{PROCESSES}_processes": _from_processes(folder / "many"),
         "in_memory_microseconds_per_charge": round(1e6 * young),
         f"in_memory_microseconds_per_charge_after_{FILLED}": round(1e6 * old),
         "verified_entries_per_second": round(int(head.split(":")[0]) / checked),
     }
+
+
+def _from_threads(path: Path) -> int:
+    """Return charges a second of threads that share their commits."""
+    ledger = Ledger.create(path, Budget(epsilon=10**6), Unit.row())
+    numbers, count = iter(range(10**9)), 10 * CHARGES
+
+    def charge(_: int) -> None:
+        _reserve(ledger, next(numbers))
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        list(threads.map(charge, range(THREADS)))
+        took = [seconds(lambda: list(threads.map(charge, range(count)))) for _ in range(3)]
+    ledger.close()
+    return round(count / median(took))
+
+
+def _from_processes(path: Path) -> int:
+    """Return charges a second of processes, each of which commits for itself."""
+    Ledger.create(path, Budget(epsilon=10**6), Unit.row()).close()
+    with get_context("spawn").Pool(PROCESSES) as pool:
+        pool.starmap(_many, [(path, 10**6 * i, 1) for i in range(PROCESSES)], chunksize=1)
+        given = [(path, 10**7 + 10**6 * i, 2 * CHARGES) for i in range(PROCESSES)]
+        took = seconds(lambda: pool.starmap(_many, given, chunksize=1))
+    return round(2 * CHARGES * PROCESSES / took)
+
+
+def _many(path: Path, first: int, count: int) -> None:
+    ledger = Ledger.open(path)
+    for i in range(count):
+        _reserve(ledger, first + i)
+    ledger.close()
 
 
 def _reserve(ledger: Ledger, number: int) -> Any:

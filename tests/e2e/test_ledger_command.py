@@ -194,6 +194,18 @@ def test_verify_passes_a_ledger_in_order(contract, given):
     assert result.stdout == f"3 entries, all in order; head {head}\n"
 
 
+@pytest.mark.parametrize("given", ["clinic.toml", "spent.ledger"])
+def test_backup_writes_a_copy_that_passes_and_nothing_over(contract, given):
+    copy, head = contract.parent / "copy.ledger", opened(contract).head
+    result = run("backup", contract.parent / given, copy)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{copy}; head {head}\n"
+    assert run("verify", copy, "--head", head).exit_code == 0
+    again = run("backup", contract, copy)
+    assert (again.exit_code, again.stdout) == (2, "")
+    assert "[E404]" in again.stderr
+
+
 def test_verify_finds_a_ledger_that_was_rolled_back(contract):
     ledger = opened(contract)
     answered(ledger, "second", "Zoë", "0.5")

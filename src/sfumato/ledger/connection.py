@@ -211,12 +211,7 @@ class Connection:
                 raise exists()
             if not self.path.exists():
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            if os.name == "posix":
-                folder = os.open(self.path.parent, os.O_RDONLY)
-                try:
-                    os.fsync(folder)
-                finally:
-                    os.close(folder)
+            remember(self.path)
         except OSError:
             raise unwritable() from None
 
@@ -307,6 +302,16 @@ class Connection:
             return
         self._turn.release()
         self._end.release()
+
+
+def remember(path: Path) -> None:
+    """Put the name of a file on the disk, where a folder can be."""
+    if os.name == "posix":
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def translated(problem: sqlite3.Error | UnicodeError) -> LedgerError:

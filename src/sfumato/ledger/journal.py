@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
+from pathlib import Path
 from typing import Any
 
 from sfumato.core.codec import decode, encode
 from sfumato.core.errors import CodecError, LedgerCorrupt, LedgerError
 from sfumato.ledger.branch import Branch, Peaks
-from sfumato.ledger.chain import link, linked, start
+from sfumato.ledger.chain import link, linked, start, write_head
 from sfumato.ledger.connection import corrupt, exists
 from sfumato.ledger.event import COLUMNS, FORMAT, Event, LedgerHeader
 from sfumato.ledger.label import pairs
@@ -137,6 +138,12 @@ class Journal:
         where = "".join(f" AND {name} = ?" for name in columns)
         return self._event(f"WHERE 1{where} ORDER BY seq DESC LIMIT 1", *columns.values())
 
+    @property
+    def head(self) -> str:
+        """The last entry's number and hash, as one word."""
+        last = self.last()
+        return write_head(*((last.seq, last.hash) if last else (0, self.header()[1])))
+
     def peaks(self, branch: Branch, **columns: object) -> tuple[Peaks, ...]:
         """Return what accounts hold of a part and its family, by the last entries with values.
 
@@ -242,6 +249,12 @@ class Journal:
     def history(self) -> list[Event]:
         """Return all entries."""
         return self._events("ORDER BY seq")
+
+    def copy(self, path: Path) -> None:
+        """Write all of it to a new file; see `sfumato.ledger.backup`."""
+        from sfumato.ledger.backup import copy
+
+        copy(self._connection, path, self.head)
 
     def append(
         self,

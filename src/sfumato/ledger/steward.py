@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.accounting.sums import Limits
@@ -23,6 +24,26 @@ class Steward(View):
         with self._journal() as journal:
             if journal.closed():
                 journal.append("acknowledged", journal.tallies(""))
+
+    def backup(self, path: str | Path) -> str:
+        """Write a copy of the ledger as it is at one moment, while others go on charging it.
+
+        The copy is one file, replayed before this returns. It is for the day on which the file is
+        lost: whoever goes back to it forgets what was spent since, unless its head is the last one
+        that anybody kept.
+
+        Args:
+            path: where the copy will be; nothing is written over.
+
+        Returns:
+            The head of the copy.
+
+        Raises:
+            LedgerError: there is a file already, or it cannot be written.
+        """
+        with self._journal(write=False) as journal:
+            journal.copy(Path(path).absolute())
+            return journal.head
 
     def refresh(self, dataset: str, version: str) -> None:
         """Record that a dataset has a new version. Nothing returns to the budget.

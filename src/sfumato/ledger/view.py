@@ -9,7 +9,6 @@ from sfumato.accounting.filter import remaining
 from sfumato.core.errors import LedgerCorrupt
 from sfumato.ledger.account import inside, opened
 from sfumato.ledger.admission import share_of, shares, total_limits
-from sfumato.ledger.chain import write_head
 from sfumato.ledger.connection import corrupt
 from sfumato.ledger.journal import Journal
 from sfumato.ledger.order import Reservation, checked_name
@@ -135,8 +134,7 @@ class View:
     def head(self) -> str:
         """The last entry's number and hash. Kept elsewhere, it proves a later rollback."""
         with self._journal(write=False) as journal:
-            last = journal.last()
-            return write_head(*((last.seq, last.hash) if last else (0, journal.header()[1])))
+            return journal.head
 
     @property
     def budget(self) -> Budget:
