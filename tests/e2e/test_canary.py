@@ -117,8 +117,8 @@ def place(tmp_path, monkeypatch):
     monkeypatch.chdir(made.here)
     run = DuckDB.run
 
-    def spied(self, sql, parameters):
-        answer = run(self, sql, parameters)
+    def spied(self, sql, *given):
+        answer = run(self, sql, *given)
         for name in answer.column_names:
             if name.startswith("m"):
                 made.exact.update(v for v in answer.column(name).to_pylist() if v is not None)
@@ -598,8 +598,8 @@ def leaked_by(leak):
     """Return an engine that lets the exact answer out while it runs."""
     run = DuckDB.run
 
-    def leaky(self, sql, parameters):
-        answer = run(self, sql, parameters)
+    def leaky(self, sql, *given):
+        answer = run(self, sql, *given)
         (exact,) = answer.column("m0").to_pylist()
         leak(self, exact)
         return answer

@@ -34,6 +34,7 @@ from sfumato.relation import (
     Units,
     Values,
     bounded,
+    kept,
     lower,
 )
 from sfumato.relation.bought import keys_of
@@ -549,8 +550,8 @@ BUGS = [
      "bag", "values, units"),
     (Bug("rows of one cell for all values", "", VALUES, "l1=times * rows", "l1=times * each"),
      "bag", None),
-    (Bug("groups that occur not truncated", "", lower._truncated, '"dense_rank()"',
-         '"1 + 0 * dense_rank()"'), "fewer groups", None),
+    (Bug("groups that occur not truncated", "", kept._Caps.kept,
+         "(rows, self.node.max_groups)", "(rows, None)"), "fewer groups", None),
     (Bug("squares of one side", "", VALUES, "times**2 * squares", "squares"), "swapped in one",
      None),
 ]  # fmt: skip

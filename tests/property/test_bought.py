@@ -8,6 +8,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import note
@@ -19,7 +20,7 @@ from sfumato.audit.tape import Tape, tapped_laboratory
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms.bag import Bag
 from sfumato.mechanisms.occurrence import Chosen, Groups
-from sfumato.relation import Aggregate, Occurrence, Values, lower
+from sfumato.relation import Aggregate, Occurrence, Values, kept, lower
 from sfumato.session import scan
 from sfumato.testing.rng import SeededRng
 from sfumato.testing.tables import neighbors, tables
@@ -278,12 +279,11 @@ def test_replay_counts_both_sides_of_a_replaced_unit(monkeypatch):
 
 
 def test_replay_finds_groups_that_are_not_truncated(monkeypatch):
-    plain = lower._truncated
     unit = sf.Unit.by("id", max_groups=1, max_rows_per_group=1)
     gone = [(100, f"rare {i}", 3) for i in range(5)]
     assert not flagged(KINDS["counts"], unit, gone)
-    careless = lambda node, public: plain(node, public).replace("<= 1", "<= 9")  # noqa: E731
-    monkeypatch.setattr(lower, "_truncated", careless)
+    monkeypatch.setattr(kept, "_early", lambda owners, _: np.ones(owners.size, np.bool_))
+    monkeypatch.setattr(kept, "_near", lambda owner, *_: np.ones(owner.size, np.bool_))
     assert flagged(KINDS["counts"], unit, gone)
 
 

@@ -13,6 +13,7 @@ from sfumato.backends.duckdb import DuckDB
 from sfumato.core.schema import Boolean, Category, Integer, Schema, Text
 from sfumato.core.unit import Unit
 from sfumato.relation import Source, lower
+from sfumato.relation import kept as kept_module
 from sfumato.relation.kept import kept
 from sfumato.relation.lower import Names, parameters, truncations
 from sfumato.relation.node import Truncate
@@ -108,6 +109,17 @@ def test_sort_keeps_what_windows_keep(unit, bits, data, rows, caps, by, part):
         assert sorted_ == windows
         order = data.draw(st.permutations(range(len(rows))))
         assert both_ways(node, table.take(pa.array(order, pa.int64())))[1] == sorted_
+
+
+def test_comparing_whole_is_what_decides_between_equal_turns(monkeypatch):
+    """Without it, rows and groups with equal turns would stay as they are stored."""
+    rows = [("A", 0, None, "x"), ("A", 1, None, "x"), ("B", 0, None, "x"), ("C", 2, True, "y")]
+    node, backwards = Truncate(SOURCE, ("zone",), 1, 1, None), [3, 2, 1, 0]
+    monkeypatch.setattr(lower, "_turn", lambda columns: weak([*columns], "none"))
+    table = rides([1] * 4, pa.int64(), rows)
+    assert both_ways(node, table)[1] == both_ways(node, table.take(backwards))[1]
+    monkeypatch.setattr(kept_module, "_settle", lambda *_: None)
+    assert both_ways(node, table)[1] != both_ways(node, table.take(backwards))[1]
 
 
 def test_empty_table():

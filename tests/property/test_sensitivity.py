@@ -51,6 +51,11 @@ def test_no_unit_moves_an_answer_beyond_its_sensitivity_among_thousands(name):
     search(*SEARCHES[name], examples=1_000, seeds=None)
 
 
+@pytest.mark.parametrize("name", ["windows", "algebra windows"])
+def test_release_keeps_the_rows_that_its_sql_says(name):
+    search(*SEARCHES[name], examples=40)
+
+
 ALGEBRA = [name for name in SEARCHES if "," in name or name == "algebra"]
 
 

@@ -23,6 +23,7 @@ from sfumato.relation import (
     aggregate,
     arithmetic,
     bound,
+    kept,
     kind,
     lower,
 )
@@ -82,7 +83,7 @@ class Bug:
 
 
 SENSITIVITY, EXTENT = Aggregate.sensitivity, Aggregate.extent.fget
-SQUARES, REACH, CUT, TRUNCATED = aggregate.squares, bound.reach, bound._truncated, lower._truncated
+SQUARES, REACH, CUT, KEPT = aggregate.squares, bound.reach, bound._truncated, kept._Caps.kept
 MULTIPLICITY = PublicTable.multiplicity.fget
 SAME_KEYS = "set(self.keys) == set(keys)"
 BUGS = [
@@ -169,32 +170,38 @@ BUGS = [
     ),
     # which rows of a unit stay
     Bug(
-        *("rows per group not truncated", UNITS, TRUNCATED, "is not None and keys:\n        mine"),
-        *("is not None and False:\n        mine", "count by groups"),
+        *("rows per group not truncated", UNITS, KEPT, "if each is not None:", "if False:"),
+        "count by groups",
     ),
     Bug(
-        *("groups not truncated", UNITS, TRUNCATED, '"dense_rank()"', '"1 + 0 * dense_rank()"'),
+        *("groups not truncated", UNITS, KEPT, "(rows, self.node.max_groups)", "(rows, None)"),
         *("count by groups", False),
     ),
     Bug(
         "rows not truncated",
         UNITS,
-        TRUNCATED,
-        "if most is not None",
-        "if False",
+        KEPT,
+        "rows if most is None",
+        "rows if True",
         "count by max_rows",
     ),
     Bug(
-        *("rows truncated in each group", UNITS, TRUNCATED, '("row_number()", HIDDEN,'),
-        *('("row_number()", ", ".join([HIDDEN, *keys]),', "count by max_rows"),
+        *("rows truncated in each group", UNITS, KEPT, "(self.owner[rows], rows, most)"),
+        "(self.owner[rows] * 9 + (self.keys[0]._codes[rows] % 9 if self.keys else 0), rows, most)",
+        "count by max_rows",
     ),
-    Bug("caps shared by all units", ALONE, TRUNCATED, "PARTITION BY {mine} ORDER", "ORDER"),
-    Bug("rows as they are stored", ORDER, TRUNCATED, " ORDER BY {by})", ")", "count by groups"),
-    Bug("rows tie that differ", ORDER, TRUNCATED, ", *columns])\n", "][:0] or ['1'])\n"),
-    Bug("cap without groups forgotten", UNITS, TRUNCATED, "node.max_rows_per_group]", "None]"),
     Bug(
-        *("second truncation forgotten", TREES, TRUNCATED, "[node.max_rows,"),
-        "[None if isinstance(node.child, Truncate) else node.max_rows,",
+        *("caps shared by all units", ALONE, KEPT, "(self.owner[rows], rows, most)"),
+        "(self.owner[rows] * 0, rows, most)",
+    ),
+    Bug(
+        *("rows as they are stored", ORDER, kept._Caps._first, "self.row_turn, self.columns"),
+        "np.arange(self.row_turn.size, dtype=np.uint32) << np.uint32(20), self.columns",
+    ),
+    Bug("cap without groups forgotten", UNITS, KEPT, "in (each, most) if", "in (most,) if"),
+    Bug(
+        *("second truncation forgotten", TREES, KEPT, "self.node.max_rows\n"),
+        "None if isinstance(self.node.child, Truncate) else self.node.max_rows\n",
     ),
     Bug(
         *("unit lost in a projection", TREES, lower._select, "picked += _hidden(node)"),

@@ -54,13 +54,14 @@ class Engine:
         self.answers, self.given = list(answers), []
 
     def run(self, sql, parameters, tables=None):
-        if "count(*) AS n" in sql:
-            return pa.table({"n": [0]})
         if "row_turn" in sql:  # nothing to truncate
             names = ("c0", "c1", "c2", HIDDEN, "row_turn", "group_turn")
             return pa.table({name: pa.array([], pa.uint64()) for name in names})
         self.given.append((sql, dict(parameters)))
         return self.answers.pop(0)
+
+    def run_up_to(self, most, sql, *given):
+        return self.run(sql, *given)
 
     def reader(self):
         return Reader(self, "00")
