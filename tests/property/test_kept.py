@@ -31,6 +31,7 @@ SOURCE = Source("rides", SCHEMA, Unit.by("who", max_rows=9))
 UNITS = {
     "numbers": (pa.int64(), st.integers(0, 4)),
     "small numbers": (pa.uint8(), st.sampled_from([0, 1, 255])),
+    "small numbers with signs": (pa.int8(), st.sampled_from([-128, -1, 0, 127])),
     "far apart": (pa.int64(), st.sampled_from([-(2**63), 0, 7, 2**63 - 1])),
     "unsigned": (pa.uint64(), st.sampled_from([0, 2**63, 2**64 - 1])),
     "decimals": (pa.decimal128(38, 2), st.integers(-2, 2)),
@@ -148,6 +149,20 @@ def test_units_of_types_that_only_engines_have(type_):
         windows, sorted_ = both_ways(Truncate(SOURCE, (), None, None, 3), connection)
     assert sorted_ == windows
     assert len(sorted_) == 4
+
+
+@pytest.mark.parametrize("type_", [pa.int8(), pa.int16(), pa.int32(), pa.uint16()])
+def test_units_from_end_to_end_of_a_type_are_told_apart(type_):
+    bits = np.iinfo(type_.to_pandas_dtype())
+    low, high = max(bits.min, -20_000), min(bits.max, 20_000)
+    who = np.repeat(np.arange(low, high + 1), 2)
+    node = Truncate(SOURCE, ("zone",), 1, 1, None)
+    zone = pa.chunked_array([pa.array(np.tile([0, 1], who.size // 2))])
+    unit = pa.chunked_array([pa.array(who, type_)])
+    turns = pa.chunked_array([pa.array(np.arange(who.size, dtype=np.uint32) * 7919)])
+    found = kept(node, unit, [zone] * 4, turns, turns)
+    assert np.array_equal(np.unique(who[found]), np.arange(low, high + 1))
+    assert found.size == high - low + 1
 
 
 def test_units_are_never_mixed_up_when_their_turns_are_equal():

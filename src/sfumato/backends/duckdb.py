@@ -6,8 +6,9 @@ no variable of the program, and its settings are locked. Of its optimizer, whate
 statistics of a file is off: a file whose statistics are wrong, by age or by malice, could otherwise
 make the engine drop a clamp as needless, or rows as hopeless.
 
-A connection of the user's is used as it is, through a cursor. None of its settings is changed: what
-it may reach, what it logs, where it spills and what its optimizer trusts is its owner's to decide.
+A connection of the user's is used as it is, through a cursor, of which alone it is set how texts
+are compared and columns handed over. No other setting is changed: what it may reach, what it logs,
+where it spills and what its optimizer trusts is its owner's to decide.
 A view on a file is read with that file's statistics; pass the file itself where they are in doubt.
 """
 
@@ -42,6 +43,12 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "python_scan_all_frames": False,
     "temp_directory": "",
 }
+_SETTINGS = {
+    "default_collation": "''",
+    "arrow_large_buffer_size": "true",  # texts of more than 2 GiB
+    "arrow_lossless_conversion": "false",
+}
+_HELD = ("", True, False)
 _DISTRUSTED = (
     "statistics_propagation",
     "compressed_materialization",
@@ -65,10 +72,16 @@ class DuckDB:
 
     dialect = "duckdb"
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, readers: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        readers: Mapping[str, str],
+        *,
+        borrowed: bool = False,
+    ) -> None:
         """Hold a connection, and for every table the SELECT that reads it."""
         self._connection: duckdb.DuckDBPyConnection | None = connection
-        self._readers = dict(readers)
+        self._readers, self._borrowed = dict(readers), borrowed
         self._lock = Lock()
 
     @classmethod
@@ -112,7 +125,7 @@ class DuckDB:
             readers = selects({s: catalog.physical(s, o) for s, o in origins.items()})
             if not borrowed:
                 _lock(connection, origins.values())
-            opened = cls(connection, readers)
+            opened = cls(connection, readers, borrowed=bool(borrowed))
             opened._prepare()
             undo.pop_all()
         return opened
@@ -161,10 +174,10 @@ class DuckDB:
         import duckdb
         import pyarrow as pa
 
-        with (
-            closing(self._cursor()) as cursor,
-            suppress(duckdb.Error, pa.ArrowException, MemoryError, RuntimeError, KeyError),
-        ):
+        problems = (duckdb.Error, pa.ArrowException, OSError, MemoryError, RuntimeError, KeyError)
+        with closing(self._cursor()) as cursor, suppress(*problems):
+            if not self._readers.keys().isdisjoint(tables):
+                raise RuntimeError  # the reader of a table would be read in place of it
             for table, rows in tables.items():
                 cursor.register(table, rows)
             statement = _single(cursor, self._complete(sql))
@@ -183,7 +196,10 @@ class DuckDB:
         with self._lock:
             if self._connection is None:
                 raise InputError("this backend is closed. Open the tables again.")
-            return self._connection.cursor()
+            cursor = self._connection.cursor()
+        if self._borrowed:
+            _set(cursor, "SESSION")  # of the cursor alone
+        return cursor
 
     def _complete(self, sql: str) -> str:
         """Put the readers before a statement, which may have common tables of its own."""
@@ -231,6 +247,7 @@ def _connected(threads: int | None, memory: str | None) -> duckdb.DuckDBPyConnec
 def _lock(connection: duckdb.DuckDBPyConnection, origins: Iterable[Origin]) -> None:
     """Close every door but the declared files, then throw the key away."""
     files = [path for o in origins if isinstance(o, Delimited | Parquet) for path in o.paths]
+    _set(connection, "GLOBAL")
     connection.execute(f"SET disabled_optimizers = '{','.join(_DISTRUSTED)}'")
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     connection.execute("SET enable_progress_bar = false")
@@ -238,6 +255,30 @@ def _lock(connection: duckdb.DuckDBPyConnection, origins: Iterable[Origin]) -> N
     connection.execute(f"SET allowed_paths = {listed(files)}")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
+
+
+def _set(connection: duckdb.DuckDBPyConnection, scope: str) -> None:
+    """Set what answers rest on: how texts are compared, and what columns look like in memory.
+
+    Raises:
+        InputError: the connection's settings are locked, and others.
+    """
+    import duckdb
+
+    for setting, value in _SETTINGS.items():
+        with suppress(duckdb.Error):  # locked; then it must be so already
+            connection.execute(f"SET {scope} {setting} = {value}")
+    (held,) = connection.execute(f"SELECT {', '.join(map(_shown, _SETTINGS))}").fetchall()
+    if held != _HELD:
+        raise InputError(
+            "the settings of this connection are locked, and texts are compared, or handed over, "
+            "otherwise than answers rest on. Set default_collation = '', arrow_large_buffer_size "
+            "= true and arrow_lossless_conversion = false before they are locked."
+        )
+
+
+def _shown(setting: str) -> str:
+    return f"current_setting('{setting}')"
 
 
 def _single(cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:

@@ -103,7 +103,7 @@ def verify(contract: Path, head: str | None) -> None:
 @_CONTRACT
 @click.argument("file", type=click.Path(path_type=Path))
 def backup(contract: Path, file: Path) -> None:
-    """Write a copy of the ledger to FILE, while others go on, and print its head.
+    """Write a copy of the ledger to FILE, while other processes go on, and print its head.
 
     The copy is one file, verified before the command ends. Nothing is written over.
     """

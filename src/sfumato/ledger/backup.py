@@ -2,50 +2,48 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from sfumato.ledger.connection import (
-    Connection,
-    corrupt,
-    exists,
-    remember,
-    translated,
-    unwritable,
-)
+from sfumato.ledger.connection import corrupt, exists, remember, unwritable
 from sfumato.ledger.verify import verify
 
 
-def copy(source: sqlite3.Connection, path: Path, head: str) -> None:
-    """Write the ledger behind a connection to a new file, and verify it there.
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Make a file under another name, which gets its own when the block is left.
 
-    It is written under another name first, so that there is never half a copy under this one.
-
-    Args:
-        source: a connection in a transaction.
-        path: where the copy will be.
-        head: its head.
+    So there is never half a copy under that name, and nothing is written over.
 
     Raises:
         LedgerError: there is a file already, or it cannot be written.
-        LedgerCorrupt: what was written does not pass; nothing is left of it.
     """
-    if path.exists():
-        raise exists()
     part = path.with_name(f"{path.name}.part")
-    Connection(part, timeout=0.0).make()
     try:
-        with closing(sqlite3.connect(part)) as target:
-            source.backup(target)
-            target.execute("PRAGMA journal_mode = DELETE")  # one file, and no other beside it
-        if not verify(part, head).ok:
-            raise corrupt()
-        part.rename(path)
+        if path.exists():
+            raise exists()
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError:
+        raise unwritable() from None
+    try:
+        yield part
+        os.link(part, path)  # not renamed: that would write over what came in the meantime
         remember(path)
-    except (sqlite3.Error, UnicodeError) as problem:
-        raise translated(problem) from None
+    except FileExistsError:
+        raise exists() from None
     except OSError:
         raise unwritable() from None
     finally:
         part.unlink(missing_ok=True)
+
+
+def check(path: Path, head: str) -> None:
+    """Replay a copy.
+
+    Raises:
+        LedgerCorrupt: it does not pass.
+    """
+    if not verify(path, head).ok:
+        raise corrupt()

@@ -16,7 +16,7 @@ import os
 import sqlite3
 import threading
 import weakref
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,20 +76,26 @@ class Connection:
             LedgerCorrupt: the file is damaged, or is not the one that was opened.
             LedgerError: the file is missing, cannot be written, or the disk fails.
         """
-        group = None
+        group, refused = None, True
         try:
             with self._next() if write else self._alone():
                 connection = self._connected()
-                group = self._joined(connection, "BEGIN IMMEDIATE" if write else "BEGIN")
+                begins = self._group is None
+                group = self._group = self._group or Group()  # whatever happens now, it is ended
                 try:
+                    if begins:
+                        self._begin(connection, group, write=write)
                     with self._step(connection, group):
                         yield connection
                 finally:
                     if not write:
                         self._commit(group)
+            refused = False
         finally:
             if group is not None:
-                self._finish(group)
+                # Who was refused is told that; those who were not, what became of the group.
+                with suppress(LedgerError) if refused else nullcontext():
+                    self._finish(group)
 
     @contextmanager
     def _step(self, connection: sqlite3.Connection, group: Group) -> Iterator[None]:
@@ -107,16 +113,12 @@ class Connection:
             self._give_up(group, problem)
             raise translated(problem) from None
 
-    def _joined(self, connection: sqlite3.Connection, begin: str) -> Group:
-        """Return the group that is open, or open one. The caller's turn is now."""
-        if self._group is None:
-            self._group = Group()
-            try:
-                connection.execute(begin)
-            except (sqlite3.Error, UnicodeError) as problem:
-                self._give_up(self._group, problem)
-                raise translated(problem) from None
-        return self._group
+    def _begin(self, connection: sqlite3.Connection, group: Group, *, write: bool) -> None:
+        try:
+            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        except (sqlite3.Error, UnicodeError) as problem:
+            self._give_up(group, problem)
+            raise translated(problem) from None
 
     def _finish(self, group: Group) -> None:
         """Commit a group behind all who wait to join it, unless another thread has.
@@ -124,16 +126,21 @@ class Connection:
         Raises:
             LedgerError: nothing of the group was written.
         """
+        ended = False
         try:
-            with self._end:
-                if not group.over:
-                    with self._next(-1):
-                        self._commit(group)
-        except KeyboardInterrupt:
-            self._finish(group)  # it may hold the file, and nobody else may come to end it
-            raise
+            self._end_of(group)
+            ended = True
+        finally:
+            if not ended:  # interrupted: it may hold the file, and nobody else may come to end it
+                self._end_of(group)
         if group.problem is not None:
             raise translated(group.problem) from None
+
+    def _end_of(self, group: Group) -> None:
+        with self._end:
+            if not group.over:
+                with self._next(-1):
+                    self._commit(group)
 
     def _commit(self, group: Group) -> None:
         """Put what a group did on the disk, unless it is over. The caller's turn is now."""

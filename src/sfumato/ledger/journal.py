@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -250,11 +251,12 @@ class Journal:
         """Return all entries."""
         return self._events("ORDER BY seq")
 
-    def copy(self, path: Path) -> None:
-        """Write all of it to a new file; see `sfumato.ledger.backup`."""
-        from sfumato.ledger.backup import copy
-
-        copy(self._connection, path, self.head)
+    def copy(self, path: Path) -> str:
+        """Write all of it to an empty file, and return its head."""
+        with closing(sqlite3.connect(path)) as target:
+            self._connection.backup(target)
+            target.execute("PRAGMA journal_mode = DELETE")  # one file, and no other beside it
+        return self.head
 
     def append(
         self,
@@ -284,6 +286,7 @@ class Journal:
         return event
 
     def _believe(self, event: Event) -> None:
+        self._believed.pop(event, None)  # so that what is read often stays
         self._believed[event] = None
         while len(self._believed) > _REMEMBERED:
             del self._believed[next(iter(self._believed))]

@@ -26,7 +26,7 @@ class Steward(View):
                 journal.append("acknowledged", journal.tallies(""))
 
     def backup(self, path: str | Path) -> str:
-        """Write a copy of the ledger as it is at one moment, while others go on charging it.
+        """Write a copy of the ledger as it is at one moment, while other processes charge it.
 
         The copy is one file, replayed before this returns. It is for the day on which the file is
         lost: whoever goes back to it forgets what was spent since, unless its head is the last one
@@ -41,9 +41,13 @@ class Steward(View):
         Raises:
             LedgerError: there is a file already, or it cannot be written.
         """
-        with self._journal(write=False) as journal:
-            journal.copy(Path(path).absolute())
-            return journal.head
+        from sfumato.ledger.backup import check, new_file
+
+        with new_file(Path(path).absolute()) as part:
+            with self._journal(write=False) as journal:
+                head = journal.copy(part)
+            check(part, head)
+        return head
 
     def refresh(self, dataset: str, version: str) -> None:
         """Record that a dataset has a new version. Nothing returns to the budget.

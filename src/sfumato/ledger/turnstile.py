@@ -21,18 +21,18 @@ class Turnstile:
 
     def acquire(self, timeout: float = -1) -> bool:
         """Wait for the own turn; return whether it came in time."""
-        with self._mutex:
-            if not self._taken:
-                self._taken = True
-                return True
-            gate = threading.Lock()
-            gate.acquire()
-            self._waiting.append(gate)
-        came = False
+        gate, waits, came = threading.Lock(), False, False
+        gate.acquire()
         try:
+            with self._mutex:
+                if not self._taken:
+                    self._taken = came = True
+                    return True
+                waits = True
+                self._waiting.append(gate)
             came = gate.acquire(timeout=timeout)
         finally:
-            if not came:  # too late, or interrupted; the turn may have come at the same moment
+            if waits and not came:  # too late, or interrupted; or it came at that very moment
                 with self._mutex:
                     mine = gate not in self._waiting
                     if not mine:

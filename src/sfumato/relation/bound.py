@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 from sfumato.core.errors import UnitError
 from sfumato.relation.bought import AnyKeys
-from sfumato.relation.expr import Expr, Name, names
+from sfumato.relation.expr import Expr, Name, Scope, names
+from sfumato.relation.kind import Words
 from sfumato.relation.node import (
     Distinct,
     Filter,
@@ -215,8 +216,13 @@ def bounded(
     inside = node if condition is None else Filter(node, condition)
     used = {*keys.columns, *(name for expr in values for name in names(expr))}
     visible = scope(node)
-    columns = tuple(name for name in visible if name in used) or tuple(visible)[:1]
+    columns = tuple(name for name in visible if name in used) or _shortest(visible)
     return truncated(inside, keys.columns, columns, allowed)
+
+
+def _shortest(visible: Scope) -> tuple[str, ...]:
+    """Return one column, for rows of which no column is used: no text, if there is another."""
+    return tuple(sorted(visible, key=lambda name: isinstance(visible[name], Words))[:1])
 
 
 def truncated(

@@ -51,20 +51,21 @@ def kept(
     owner = _numbered(unit)
     names, ordinary = list(scope(node)), [_Column(column) for column in columns]
     keys = [ordinary[names.index(key)].coded() for key in node.keys]
+    bits = min((owner.size >> _SHARE).bit_length(), 8)
+    share = (owner & (2**bits - 1)).astype(np.uint8)  # all rows of a unit are in one share
+    owner >>= bits  # which is a number of its own there, and not many more than rows
     caps = _Caps(node, owner, _bits(row_turn), _bits(group_turn), ordinary, keys)
-    shares = 2 ** min((owner.size >> _SHARE).bit_length(), 8)
-    mine = (owner & (shares - 1)).astype(np.uint8)  # all rows of a unit are in one share
 
-    def done(share: int) -> _Places:
-        return caps.kept(np.flatnonzero(mine == share))
+    def done(number: int) -> _Places:
+        return caps.kept(np.flatnonzero(share == number))
 
-    with ThreadPoolExecutor(min(shares, os.cpu_count() or 1)) as threads:
-        return np.sort(np.concatenate([*threads.map(done, range(shares))]))
+    with ThreadPoolExecutor(min(2**bits, os.cpu_count() or 1)) as threads:
+        return np.sort(np.concatenate([*threads.map(done, range(2**bits))]))
 
 
 @dataclass(frozen=True, slots=True)
 class _Caps:
-    """Applies caps to rows of some units."""
+    """Applies caps to rows of some units, which their numbers tell apart."""
 
     node: Truncate
     owner: _Numbers
@@ -243,6 +244,8 @@ def _numbered(unit: Any) -> _Numbers:
     low, high = (int(codes.min()), int(codes.max())) if codes.size else (0, 0)
     if high - low > _SPARSE * codes.size:
         codes, low = _coded(unit.dictionary_encode()), 0
+    if codes.dtype.itemsize < 8:  # in which differences could overflow
+        codes = codes.astype(np.int64)
     numbers: _Numbers = np.empty(codes.size, np.int64 if codes.size >= 2**29 else np.int32)
     np.subtract(codes, codes.dtype.type(low), out=numbers, casting="unsafe")
     return numbers

@@ -24,13 +24,12 @@ from sfumato.relation.node import (
     Union,
     carries,
     scope,
-    sources,
     walk,
 )
 from sfumato.relation.operand import wide
 from sfumato.relation.public import PublicTable
 from sfumato.relation.quantity import Known, Quantity, Rows, Squares, Total, Units
-from sfumato.relation.source import HIDDEN, Source, unused
+from sfumato.relation.source import HIDDEN, KEPT, Source
 
 if TYPE_CHECKING:
     from sfumato.relation.aggregate import Aggregate
@@ -126,9 +125,8 @@ def lowered_values(query: Values, dialect: str, kept: Mapping[Truncate, str] | N
 
 def truncations(node: Node) -> dict[Truncate, str]:
     """Return the truncations of a relation, those below before those above, and a name for each."""
-    taken = {source.name for source in sources(node)}
     found = dict.fromkeys(each for each in reversed([*walk(node)]) if isinstance(each, Truncate))
-    return {each: unused(f"sfumato_kept_{i}", taken) for i, each in enumerate(found)}
+    return {each: f"{KEPT}{i}" for i, each in enumerate(found)}
 
 
 def lowered_turns(node: Truncate, dialect: str, kept: Mapping[Truncate, str]) -> str:

@@ -11,6 +11,7 @@ from sfumato.core.schema import Schema
 from sfumato.core.unit import Unit
 
 HIDDEN = "sfumato_unit"  # under this name a plan carries the unit; no declared column may have it
+KEPT = "sfumato_kept_"  # so begin the names of tables that a plan makes; no declared one's may
 
 
 def folded(name: str) -> str:
@@ -54,6 +55,11 @@ class Source:
         """Check that the facts belong together."""
         if not isinstance(self.name, str) or not self.name or "\0" in self.name:
             raise ColumnError("a table needs a name. Pass name='people'.")
+        if folded(self.name).startswith(KEPT):
+            raise ColumnError(
+                f"a table cannot be named {self.name!r}: what is left of a unit's rows has such a "
+                f"name while a question is answered. Rename it."
+            )
         if not isinstance(self.schema, Schema) or not self.schema:
             raise ColumnError(
                 f"table {self.name!r} declares no column, and a column that is not declared does "

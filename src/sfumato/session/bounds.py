@@ -120,7 +120,8 @@ def octaves(kind: Number, loose: tuple[bool, bool] = (False, False)) -> range:
         (range(-3, 9), range(-3, 8))
     """
     low, high = magnitude(kind.low) // _QUARTERS, magnitude(kind.high) // _QUARTERS
-    return range(low + loose[0], high + 1 - loose[1])
+    searched = range(low + loose[0], high + 1 - loose[1])
+    return searched or range(low, high + 1)  # where there are no others, these
 
 
 def found(

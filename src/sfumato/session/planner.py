@@ -165,8 +165,8 @@ def _counts_units(wanted: Sequence[Wanted], keys: AnyKeys) -> bool:
 
 
 def _groups(rows: int | None, groups: int | None) -> int | None:
-    """Return in how many groups a unit may count, if as many rows count."""
-    return groups if groups is not None else rows
+    """Return in how many groups a unit may count: no more than its rows, where all count."""
+    return min((cap for cap in (rows, groups) if cap is not None), default=None)
 
 
 def quantities(wanted: Sequence[Wanted], *, centered: bool = True) -> dict[Quantity, None]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sfumato.session.within import Within
 
 CONFIDENCE = Fraction(95, 100)
+_IDLE = 2**31 - 1  # in place of a cap that is not bought, because no question uses it
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
@@ -162,7 +163,7 @@ class Question:
         if automatic(self.relation) and carries(self.relation):
             used = needed(self.wanted, self.relation, self.keys)
             # Nothing rests on a cap that no question uses.
-            idle: dict[str, int] = {which: 1 for which in WHICH if which not in used}
+            idle: dict[str, int] = {which: _IDLE for which in WHICH if which not in used}
             allowed = caps_of(self.relation, {**idle, **dict(self.caps)})
         return questions(self.wanted, self.relation, self.keys, allowed, centered=centered)
 

@@ -154,6 +154,30 @@ def test_fork_among_threads_that_charge(make, ask, path):
     assert verify(path).ok
 
 
+@pytest.mark.parametrize("comes", [True, False])
+def test_interrupt_while_another_process_writes_leaves_nothing_open(make, ask, path, comes):
+    """As by a key pressed while BEGIN waits, whether the lock comes at that moment or not."""
+    ledger = make(100)
+    ask(ledger, "before")
+    plain = ledger._file._begin
+
+    def interrupted(connection, group, *, write):
+        if comes:
+            plain(connection, group, write=write)
+        raise KeyboardInterrupt
+
+    ledger._file._begin = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        ask(ledger, "pressed", plan="pressed")
+    del ledger._file._begin
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("ROLLBACK")
+    assert ask(ledger, "after", plan="after").entry == 2
+    assert on_disk(path) == {"before", "after"}
+    assert verify(path).ok
+
+
 def test_turnstile_lets_through_in_order():
     turn, came = Turnstile(), []
     assert turn.acquire()
