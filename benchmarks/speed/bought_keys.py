@@ -1,8 +1,10 @@
 """A million text keys in ten million rows that nobody listed, next to the same exact grouping.
 
 Every key occurs; a few occur often. The exact statement counts distinct units and rows, and sums
-where a sum is asked. Each runs in a process of its own, in turn, so that the memory is its own.
-Where every key appears, what costs most is to hold a million keys with intervals as a release.
+where a sum is asked. The same one also clamps, leaves out what is missing and truncates units: it
+is the statement that a plan shows, in an engine with its own settings, and the ratio is to that.
+Each runs in a process of its own, in turn, so that the memory is its own. Where every key appears,
+what costs most is to put a million keys in order and to write them, with intervals, to the ledger.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ def run() -> dict[str, Any]:
         _write(file)
         cases = [("row", "count"), ("row", "count and sum"), ("rider", "count and sum")]
         found = {f"{unit}, {asked}": _compared(file, unit, asked, 1) for unit, asked in cases}
-        found["row, count, every key appears"] = _compared(file, "row", "count", 20, rounds=1)
+        found["row, count, every key appears"] = _compared(file, "row", "count", 20)
     return {"rows": ROWS, "keys": KEYS, "limit_mebibytes": MOST_MEMORY, **found}
 
 
@@ -52,26 +54,30 @@ def _write(file: Path) -> None:
     )
 
 
-def _compared(file: Path, unit: str, asked: str, epsilon: int, rounds: int = ROUNDS) -> Any:
-    times: dict[str, list[float]] = {"exact": [], "ours": []}
+def _compared(file: Path, unit: str, asked: str, epsilon: int) -> Any:
+    times: dict[str, list[float]] = {"exact": [], "same": [], "ours": []}
     peaks: dict[str, int] = {}
     appeared = 0
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         for name, made in (
             ("exact", alone(_exact, file, unit, asked)),
+            ("same", alone(_same, file, unit, asked)),
             ("ours", alone(_bought, file, unit, asked, epsilon)),
         ):
             times[name].append(made["seconds"])
             peaks[name] = max(peaks.get(name, 0), made["peak"])
             appeared = made["result"]
-    exact, ours = median(times["exact"]), median(times["ours"])
+    exact, same, ours = (median(times[name]) for name in ("exact", "same", "ours"))
     return {
         "epsilon": epsilon,
         "keys_that_appeared": appeared,
         "exact_seconds": round(exact, 2),
+        "same_seconds": round(same, 2),
         "seconds": round(ours, 2),
-        "ratio": round(ours / exact, 2),
+        "ratio": round(ours / same, 2),
+        "ratio_to_exact": round(ours / exact, 2),
         "exact_peak_mebibytes": peaks["exact"],
+        "same_peak_mebibytes": peaks["same"],
         "peak_mebibytes": peaks["ours"],
     }
 
@@ -89,8 +95,21 @@ def _exact(file: Path, unit: str, asked: str) -> Callable[[], int]:
     return lambda: int(engine.sql(text).to_arrow_table().num_rows)
 
 
-def _bought(file: Path, unit: str, asked: str, epsilon: int) -> Callable[[], int]:
+def _same(file: Path, unit: str, asked: str) -> Callable[[], int]:
+    engine = _engine()
+    columns = "word, greatest(least(fare, 200), 0) AS fare, rider AS sfumato_unit"
+    shown = _question(file, unit, asked).explain(epsilon=1, delta="1e-6").sql
+    text = f"WITH words AS (SELECT {columns} FROM '{file}') {shown}"
+    given = {"key": "00"} if "$key" in text else None  # of the hash by which units are truncated
+    return lambda: int(engine.sql(text, params=given).to_arrow_table().num_rows)
+
+
+def _question(file: Path, unit: str, asked: str) -> Any:
     budget = sf.Budget(100, delta="1e-3")
-    session = sf.Session(file, unit=UNITS[unit], schema=SCHEMA, budget=budget)
-    question = session.table().group_by("word", keys=sf.bought()).agg(**OUTPUTS[asked])
+    session = sf.Session(file, unit=UNITS[unit], schema=SCHEMA, budget=budget, name="words")
+    return session.table().group_by("word", keys=sf.bought()).agg(**OUTPUTS[asked])
+
+
+def _bought(file: Path, unit: str, asked: str, epsilon: int) -> Callable[[], int]:
+    question = _question(file, unit, asked)
     return lambda: len(question.release(epsilon=epsilon, delta="1e-6"))

@@ -38,6 +38,8 @@ from sfumato.relation.kind import Number
 from sfumato.release.error import Noise
 from sfumato.session.bounds import Bounds, Range, found, unbounded
 from sfumato.session.contract import Contract
+from sfumato.session.pacing import pace_of
+from sfumato.session.table import Table
 from sfumato.testing import FakeCurator, FakeQuery
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
@@ -148,6 +150,12 @@ def contract(table='unit = "row"', column='type = "integer", low = 0, high = 23'
 def own(ask):
     """Ask a table something about itself."""
     return ask(trips())
+
+
+def batch(*asked, weights=None, **change):
+    """Put questions to a private table together."""
+    table = trips(**change)
+    table._session.batch([each(table) for each in asked], weights=weights)
 
 
 def trips(**change):
@@ -295,6 +303,12 @@ CASES = {
     "contract: unknown key": lambda: contract("unit = 'rider_id'\nmax_row = 20"),
     "contract: key of another place": lambda: contract(more="[unit]\nmax_rows = 20"),
     "contract: no limit": lambda: contract(more="[analysts.ana]"),
+    "contract: untrusted": lambda: contract(more="[session]\nuntrusted = 'yes'"),
+    "contract: quantum": lambda: contract(more="[session]\nquantum = 1"),
+    "session: untrusted": lambda: pace_of("0.25", None),
+    "session: quantum of a trusted one": lambda: pace_of(False, 1),
+    "session: quantum out of range": lambda: pace_of(True, "0.0001"),
+    "audit: nothing for a stopwatch": lambda: sf.audit.stopwatch(lambda: 7, trials=100),
     "contract: no unit": lambda: contract(""),
     "contract: no cap": lambda: contract("unit = 'rider_id'"),
     "contract: path": lambda: contract("unit = 'rider -> riders.id'\nmax_rows = 20"),
@@ -340,6 +354,11 @@ CASES = {
     ),
     "session: another limit": moved_budget,
     "session: other shares": other_shares,
+    "batch: of nothing": batch,
+    "batch: another session": lambda: batch(lambda _: trips().count()),
+    "batch: another part": lambda: batch(Table.count, lambda t: t.partition("zone")["A"].count()),
+    "batch: bought caps": lambda: batch(Table.count, unit=sf.Unit.by("rider", max_rows="auto")),
+    "batch: weights": lambda: batch(Table.count, weights=[1, 2]),
     "session: no such table": lambda: trips()._session.table("people"),
     "algebra: unit after distinct": lambda: trips().distinct().group_by_unit().count(),
     "algebra: nothing of each unit": lambda: trips().group_by_unit().agg(),
@@ -404,6 +423,7 @@ CASES = {
     "question: bought caps": lambda: trips(unit=sf.Unit.by("rider", max_rows="auto")).distinct(),
     "quantile: none": lambda: sf.quantile("fare", []),
     "quantile: a percentage": lambda: sf.quantile("fare", 90),
+    "quantile: of nothing": lambda: trips().median(None),
     "quantile: no order": lambda: trips().median("zone"),
     "quantile: interval of days": lambda: trips().median("day", interval=True),
     "quantile: a wish": lambda: trips().median("fare").release(accuracy=sf.within(1)),

@@ -2,6 +2,8 @@
 
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
+from unittest.mock import patch
 
 import pyarrow as pa
 from hypothesis import (
@@ -17,10 +19,10 @@ from hypothesis import strategies as st
 
 from sfumato.backends.duckdb import DuckDB
 from sfumato.core.unit import Unit
-from sfumato.relation import Aggregate, Expr, Node, Source, Values
+from sfumato.relation import Aggregate, Expr, Node, Source, Values, copied
 from sfumato.relation.expr import typed
 from sfumato.relation.kind import Number
-from sfumato.relation.lower import lowered, lowered_values, parameters, truncations
+from sfumato.relation.lower import lowered, lowered_values, parameters
 from sfumato.relation.node import children, scope, sources
 from sfumato.session.reader import Reader
 from sfumato.testing import expressions, plans, strategies, tables
@@ -124,6 +126,14 @@ def use_windows(case):
     assert dense(case.queries, found) == dense(case.queries, other)
 
 
+def use_copies(case):
+    """Fail if a copy of a table is read otherwise than the table."""
+    describe(case)
+    with closing(DuckDB.open({case.source: case.table}, threads=1)) as engine:
+        found, other = read_copied(engine, case.queries), read(engine, case.queries)
+    assert dense(case.queries, found) == dense(case.queries, other)
+
+
 @dataclass(frozen=True)
 class Ranged:
     """Expressions, and a table that they are computed on."""
@@ -169,6 +179,8 @@ SEARCHES = {
     "alone": (cases(units=BY_COLUMN), add_up),
     "order": (cases(units=BY_COLUMN, by_hand=False), reorder),
     "windows": (cases(units=BY_COLUMN), use_windows),
+    "copies": (cases(), use_copies),
+    "algebra copies": (cases(algebra=plans.ALGEBRA), use_copies),
     "ranges": (ranged(), stay_within),
     **{f"{step}, rows": (cases(units=BY_ROWS, algebra=[step]), compare) for step in FREE},
     **{
@@ -192,13 +204,20 @@ def answers(queries, *given, key=KEY, threads=1):
 
 def read(engine, queries, key=KEY, given=None):
     """Return what a release would read."""
+    return _run(Reader(engine, key), queries, given)
+
+
+def read_copied(engine, queries, key=KEY, given=None):
+    """Return what a release would read of a table that is worth a copy."""
+    with patch.object(copied, "_OFTEN", 1):
+        return _run(Reader(engine, key, queries), queries, given)
+
+
+def _run(reader, queries, given):
     [node] = {query.node for query in queries}
-    kept = truncations(node)
     if isinstance(queries[0], Values):
-        sql = lowered_values(queries[0], "duckdb", kept)
-    else:
-        sql = lowered(queries, "duckdb", kept)
-    return Reader(engine, key).run(sql, node, given or {})
+        return reader.run(partial(lowered_values, queries[0]), node, given or {})
+    return reader.run(partial(lowered, queries), node, given or {})
 
 
 def moved(queries, source):

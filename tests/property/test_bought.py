@@ -223,7 +223,7 @@ def test_group_of_one_unit_may_be_missing_on_a_neighbor(kind, there):
     assert found.unjudged == 0
 
 
-BOTH = Chosen((("many",), ("rare",)))
+BOTH = Chosen((["many", "rare"],))
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -309,9 +309,10 @@ def test_replay_finds_a_selection_by_true_counts(monkeypatch):
         held = self.exact(self._first())._held
         assert isinstance(held, Groups)
         true = dict(zip(held.columns[0].to_pylist(), held.counts.tolist(), strict=True))
-        kept = [i for i, key in enumerate(chosen.keys) if true.get(key[0], 0) > 0]
-        counts = None if chosen.counts is None else tuple(chosen.counts[i] for i in kept)
-        return plain(self, Chosen(tuple(chosen.keys[i] for i in kept), counts))
+        names = chosen.columns[0].to_pylist()
+        kept = [i for i, name in enumerate(names) if true.get(name, 0) > 0]
+        counts = None if chosen.counts is None else chosen.counts[kept]
+        return plain(self, Chosen(([names[i] for i in kept],), counts))
 
     monkeypatch.setattr(scan.Found, "_first", lambda self: next(iter(self._places)), raising=False)
     monkeypatch.setattr(scan.Found, "narrowed", careful)

@@ -56,6 +56,11 @@ def test_release_keeps_the_rows_that_its_sql_says(name):
     search(*SEARCHES[name], examples=40)
 
 
+@pytest.mark.parametrize("name", ["copies", "algebra copies"])
+def test_copy_is_read_as_the_table_is(name):
+    search(*SEARCHES[name], examples=40)
+
+
 ALGEBRA = [name for name in SEARCHES if "," in name or name == "algebra"]
 
 

@@ -23,18 +23,20 @@ from sfumato.core.loss import LaplaceShift, Loss, Pure
 from sfumato.core.number import Exactable, failure_probability, show
 
 
-def charge(loss: Loss, delta: Exactable = 0) -> Charge:
+def charge(loss: Loss, delta: Exactable = 0, *, fixed: bool = False) -> Charge:
     """Return the price of a loss in every view of the filter.
 
     Guarantee: for neighbors the two laws of the release are ε-close, and ρ-concentrated, outside
         failures of probability δ in all.
-    Theorem:   docs/theory/filter.md
+    Theorem:   docs/theory/filter.md; of a batch, docs/theory/pld.md as well
     Exactness: each figure is rounded up once to 10^-18
 
     Args:
         loss: what the release will give away.
         delta: a δ to be charged, which gives Gaussian parts an ε and long compositions a smaller
             one; left at 0, the δ of the loss's approximate parts. It is charged only if it helps.
+        fixed: whether all parts were fixed before the first was read, as those of a batch. Then ε
+            at that δ may be that of the law of all their losses together.
 
     Raises:
         LossError: an unknown loss, or a `delta` below that of the approximate parts.
@@ -56,7 +58,7 @@ def charge(loss: Loss, delta: Exactable = 0) -> Charge:
             return Charge(cost, -(-p * UNIT // q), 0, loss.neighbors)
     if not isinstance(loss, Loss):
         raise unknown(loss)
-    return _charge(loss, failure_probability(delta))
+    return _charge(loss, failure_probability(delta), fixed)
 
 
 def fits(spent: Sums, new: Loss | Charge, limit: Budget | Limits) -> bool:
@@ -136,7 +138,7 @@ def remaining(spent: Sums, limit: Budget | Limits) -> Remaining:
 
 
 @lru_cache(maxsize=4096)
-def _charge(loss: Loss, delta: Fraction) -> Charge:
+def _charge(loss: Loss, delta: Fraction, fixed: bool) -> Charge:
     cost, own = basic_epsilon(loss), own_delta(loss)
     if 0 < delta < own:
         raise LossError(
@@ -145,7 +147,7 @@ def _charge(loss: Loss, delta: Fraction) -> Charge:
         )
     failure = own
     if delta > own:
-        better = epsilon(loss, delta)
+        better = _composed(loss, delta) if fixed else epsilon(loss, delta)
         if cost is None or better < cost:
             cost, failure = better, delta
     return Charge(
@@ -154,6 +156,18 @@ def _charge(loss: Loss, delta: Fraction) -> Charge:
         units_up(failure),
         loss.neighbors,
     )
+
+
+def _composed(loss: Loss, delta: Fraction) -> Fraction:
+    """Return ε of a loss by its distribution, or by the quick bound where that is less.
+
+    What fails where ε is exceeded need not be what fails in approximate parts: their δ comes on
+    top, so that one figure holds for both views.
+    """
+    from sfumato.accounting.pld import bounds
+
+    quick, found = epsilon(loss, delta), bounds(loss, delta - own_delta(loss))
+    return quick if found is None else min(quick, found.high)
 
 
 def _refusal(asked: Charge, left: Remaining, limits: Limits) -> str:

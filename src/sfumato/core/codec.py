@@ -11,18 +11,26 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any, TypeVar
+from types import NoneType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfumato.core.errors import CodecError, SfumatoError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 _registry: dict[str, type] = {}
 
 # Metadata of a field that a class got when it was in use already: left out at its default.
 LATER = "later"
+# An attribute in which a class may hold fields that are long: whole numbers, as arrays by name.
+LONG = "_long"
 
 
 def canonical(cls: type[T]) -> type[T]:
@@ -106,32 +114,54 @@ def _pack(value: Any) -> Any:
     if isinstance(value, bytes):
         return {"$b": value.hex()}
     if isinstance(value, tuple):
-        return {"$t": [_pack(item) for item in value]}
+        return {"$t": value if _is_plain(value) else [_pack(item) for item in value]}
     if isinstance(value, list):
-        return [_pack(item) for item in value]
+        return value if _is_plain(value) else [_pack(item) for item in value]
     if isinstance(value, dict):
         if any(not isinstance(key, str) or key.startswith("$") for key in value):
             raise CodecError("a dictionary needs plain string keys to have a canonical form.")
         return {key: _pack(item) for key, item in value.items()}
-    name = type(value).__name__
-    if is_dataclass(value) and _registry.get(name) is type(value):
-        packed: dict[str, Any] = {"$": name}
-        for field, later, default in _fields(_registry[name]):
-            held = getattr(value, field)
-            # What was written before there was such a field must still read, and hash, the same.
-            if not (later and held == default):
-                packed[field] = _pack(held)
-        return packed
-    raise CodecError(
-        f"a value of type {name} has no canonical form. Use plain values, Fractions, or a frozen "
-        f"dataclass that is registered with @canonical."
-    )
+    return _pack_object(value, type(value).__name__)
+
+
+def _pack_object(value: Any, name: str) -> dict[str, Any]:
+    if not is_dataclass(value) or _registry.get(name) is not type(value):
+        raise CodecError(
+            f"a value of type {name} has no canonical form. Use plain values, Fractions, or a "
+            f"frozen dataclass that is registered with @canonical."
+        )
+    packed: dict[str, Any] = {"$": name}
+    long = getattr(value, LONG, {})
+    for field, later, default in _fields(_registry[name]):
+        if field in long:
+            packed[field] = _pack_long(long[field])
+            continue
+        held = getattr(value, field)
+        # What was written before there was such a field must still read, and hash, the same.
+        if not (later and held == default):
+            packed[field] = _pack(held)
+    return packed
+
+
+def _is_plain(items: Sequence[Any]) -> bool:
+    """Say whether JSON has all items as they are; fast, for columns are long."""
+    kinds = set(map(type, items))
+    if kinds == {int}:
+        return all(abs(end) < 2**53 for end in (min(items), max(items)))
+    return kinds <= {str, bool, NoneType}
 
 
 @cache
 def _fields(cls: type) -> tuple[tuple[str, bool, Any], ...]:
     """Return the fields of a class: name, whether it came later, default."""
     return tuple((f.name, bool(f.metadata.get(LATER)), f.default) for f in fields(cls))
+
+
+def _pack_long(column: NDArray[np.int64]) -> Any:
+    """Write whole numbers as a tuple of them is written, without a look at each."""
+    ends = (column.min(), column.max()) if column.size else (0, 0)
+    plain = all(abs(int(end)) < 2**53 for end in ends)
+    return {"$t": column.tolist()} if plain else _pack(tuple(column.tolist()))
 
 
 def _pack_ratio(number: int | Fraction) -> dict[str, str]:
@@ -143,7 +173,7 @@ def _pack_ratio(number: int | Fraction) -> dict[str, str]:
 
 def _unpack(node: Any) -> Any:
     if isinstance(node, list):
-        return [_unpack(item) for item in node]
+        return node if _is_plain(node) else [_unpack(item) for item in node]
     if not isinstance(node, dict):
         return node
     match sorted(node):
@@ -154,7 +184,7 @@ def _unpack(node: Any) -> Any:
         case ["$b"]:
             return bytes.fromhex(node["$b"])
         case ["$t"]:
-            return tuple(_unpack(item) for item in node["$t"])
+            return tuple(_unpack(node["$t"]))
     if "$" not in node:
         return {key: _unpack(item) for key, item in node.items()}
     return _build(node)

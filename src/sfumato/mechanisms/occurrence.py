@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sfumato.release.key import in_order, whole_column
 
 
 class Groups:
@@ -17,38 +20,65 @@ class Groups:
         counts: how many units are in each group.
     """
 
-    __slots__ = ("columns", "counts")
+    __slots__ = ("_taken", "columns", "counts")
 
     def __init__(self, columns: tuple[Any, ...], counts: NDArray[np.int64]) -> None:
         """Hold the groups."""
         self.columns, self.counts = columns, counts
+        self._taken: tuple[Chosen, NDArray[np.intp]] | None = None
 
     def chosen(self, places: NDArray[np.intp], noisy: NDArray[np.int64] | None) -> Chosen:
         """Return some of the groups, in the order of their keys.
 
         The order is one of the keys alone: that of the engine would tell how the table is stored.
+
+        Args:
+            places: which of the groups, ascending.
+            noisy: their noisy numbers of units, where there are some.
         """
         import pyarrow as pa
 
-        taken = [column.take(pa.array(places)).to_pylist() for column in self.columns]
-        keys = list(zip(*taken, strict=True))
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        counts = None if noisy is None else tuple(int(noisy[i]) for i in order)
-        return Chosen(tuple(keys[i] for i in order), counts)
+        wanted = np.zeros(self.counts.size, np.bool_)
+        wanted[places] = True
+        # From buffers: an array of numpy's would have Arrow load pandas, if there is one.
+        bits = pa.py_buffer(np.packbits(wanted, bitorder="little"))
+        mask = pa.Array.from_buffers(pa.bool_(), wanted.size, [None, bits])
+        found = [whole_column(column.filter(mask)) for column in self.columns]
+        order = in_order(found)
+        at = pa.Array.from_buffers(pa.int64(), order.size, [None, pa.py_buffer(order)])
+        columns = tuple(column.take(at) for column in found)
+        chosen = Chosen(columns, None if noisy is None else noisy[order])
+        self._taken = chosen, places[order]
+        return chosen
+
+    def rows(self, chosen: Chosen) -> NDArray[np.intp] | None:
+        """Return where the groups are that were chosen of these; None of others."""
+        return self._taken[1] if self._taken and self._taken[0] is chosen else None
 
     def __repr__(self) -> str:
         """Say what it is, and nothing about it."""
         return "<groups that occur, not shown>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
     """Groups that appear: public.
 
     Attributes:
-        keys: the codes of each.
+        columns: for each key column the codes of all, in Arrow or as a list.
         counts: their noisy numbers of units, where the selection has them.
     """
 
-    keys: tuple[tuple[Any, ...], ...]
-    counts: tuple[int, ...] | None = None
+    columns: tuple[Any, ...]
+    counts: NDArray[np.int64] | None = None
+
+    @property
+    def size(self) -> int:
+        """How many they are."""
+        return len(self.columns[0])
+
+
+def listed(codes: Any) -> Sequence[Any]:
+    """Return the codes of a column as a list."""
+    found: Sequence[Any] = codes.to_pylist() if hasattr(codes, "to_pylist") else codes
+    return found

@@ -46,6 +46,7 @@ from sfumato.release.release import Release
 
 BEFORE_SELECTION = "noise only, before selection"
 _HIGHEST = 2**62
+_BLOCK = 2**16  # groups to which noise is added at a time
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -233,9 +234,15 @@ class StabilityHistogram(Unlisted, Laboratory):
             rng: the randomness.
         """
         there = np.flatnonzero(counts > 0)
-        noisy = saturation.add(counts[there], draw(self._law(), there.size, rng))
-        passed = noisy > self.threshold
-        return there[passed], noisy[passed]
+        noise = draw(self._law(), there.size, rng)
+        places, sums = [there[:0]], [counts[:0]]
+        for start in range(0, there.size, _BLOCK):  # memory for those that pass, and for one block
+            block = there[start : start + _BLOCK]
+            noisy = saturation.add(counts[block], noise[start : start + _BLOCK])
+            passed = noisy > self.threshold
+            places.append(block[passed])
+            sums.append(noisy[passed])
+        return np.concatenate(places), np.concatenate(sums)
 
     def _law(self) -> Law:
         return Gaussian(self.scale) if self.noise == "gaussian" else Laplace(self.scale)

@@ -1,14 +1,16 @@
 """Exact integer noise from cryptographic bits.
 
 One function, `draw`, serves every mechanism: small requests take the paper's samplers, large
-ones the batch kernels, which have the same law.
+ones the batch kernels, and those of a `FixedWork` source the kernels of fixed work. All have the
+same law.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sfumato.noise import batch, paper
+from sfumato.noise import batch, fixed, paper
+from sfumato.noise.fixed import FixedWork
 from sfumato.noise.law import Gaussian, Laplace, Law
 from sfumato.noise.rng import Rng, SystemRng, system
 
@@ -26,6 +28,8 @@ def draw(law: Law, size: int, rng: Rng) -> batch.Integers:
         >>> draw(Laplace(Fraction(2)), 1000, system()).dtype
         dtype('int64')
     """
+    if isinstance(rng, FixedWork):
+        return fixed.draw(law, size, rng)
     if size >= _FEW:
         return batch.draw(law, size, rng)
     values = [paper.sample(law, rng) for _ in range(size)]
@@ -34,4 +38,4 @@ def draw(law: Law, size: int, rng: Rng) -> batch.Integers:
     return np.array(values, np.int64)
 
 
-__all__ = ["Gaussian", "Laplace", "Law", "Rng", "SystemRng", "draw", "system"]
+__all__ = ["FixedWork", "Gaussian", "Laplace", "Law", "Rng", "SystemRng", "draw", "system"]

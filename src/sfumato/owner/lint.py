@@ -33,6 +33,7 @@ _LARGE_DELTA = Fraction(1, 100_000)
 _MANY_ROWS = 100
 _MANY_VALUES = 1_000
 _MANY_STEPS = 2**40
+_SHORT_QUANTUM = Fraction(1, 10)  # a question over a million rows takes as long
 
 
 def lint(contract: Contract, *, text: str | None = None, data: bool = True) -> list[Finding]:
@@ -61,7 +62,7 @@ def lint(contract: Contract, *, text: str | None = None, data: bool = True) -> l
         >>> [finding.rule for finding in lint(contract, data=False)]
         ['budget.large', 'budget.no-delta']
     """
-    found = [*_budget(contract), *_shares(contract), *of_ledger(contract)]
+    found = [*_budget(contract), *_shares(contract), *_session(contract), *of_ledger(contract)]
     for name, table in contract.tables.items():
         place = ("tables", name)
         found += [*_table(place, table), *_unit(place, table)]
@@ -130,6 +131,19 @@ def _shares(contract: Contract) -> Iterator[Finding]:
             "That is allowed: whoever comes late may find less. If all analysts put their answers "
             "together, they learn no more than the budget allows.",
             "Nothing, or smaller shares if each is a promise to an analyst.",
+        )
+
+
+def _session(contract: Contract) -> Iterator[Finding]:
+    if contract.quantum is not None and contract.quantum < _SHORT_QUANTUM:
+        yield Finding(
+            "warning",
+            "session.short-quantum",
+            "session.quantum",
+            f"replies are held back to multiples of {show(contract.quantum)} seconds.",
+            "What takes longer than one quantum tells by how many it takes, and questions about "
+            "large tables take longer than this.",
+            "Choose a quantum above what the slowest question takes, such as 1.",
         )
 
 

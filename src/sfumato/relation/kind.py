@@ -258,3 +258,13 @@ def column_of(kind: Kind) -> schema.Column:
             return schema.Timestamp(kind.origin, str(value(kind, kind.high)), kind.step)
         case Words():
             return schema.Text()
+
+
+def narrow(kind: Kind) -> str | None:
+    """Return the type that holds numbers of a range in the fewest bytes; None for that it has."""
+    if isinstance(kind, Number | Label):
+        low, high = (kind.low, kind.high) if isinstance(kind, Number) else (0, len(kind.values))
+        for bits, held in ((15, "SMALLINT"), (31, "INTEGER")):
+            if -(2**bits) <= low and high < 2**bits:
+                return held
+    return None

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from sfumato.core.errors import InputError
 from sfumato.relation.bought import AnyKeys, BoughtKeys
 from sfumato.relation.bound import reach
+from sfumato.relation.copied import Copy
 from sfumato.relation.expr import Name, quoted, typed
 from sfumato.relation.keys import Keys
-from sfumato.relation.kind import Kind, Number, Truth, Words
+from sfumato.relation.kind import Kind, Truth, Words, narrow
 from sfumato.relation.node import (
     Distinct,
     Filter,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from sfumato.relation.values import Values
 
 Public: TypeAlias = tuple[PublicTable, ...]
+Kept: TypeAlias = Mapping[Truncate, str]
+Copies: TypeAlias = Mapping[Source, Copy]
 
 LARGEST = 2**63 - 1
 DIALECTS = ("duckdb",)
@@ -49,22 +52,25 @@ class Names:
     Attributes:
         public: public tables; their place among them is their name.
         kept: relations that are truncated already, each under the name of a table.
+        copies: private tables that were copied.
     """
 
     public: Public
     kept: Mapping[Truncate, str] = field(default_factory=dict)
+    copies: Mapping[Source, Copy] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, node: Node, kept: Mapping[Truncate, str] | None = None) -> Names:
+    def of(cls, node: Node, kept: Kept | None = None, copies: Copies | None = None) -> Names:
         """Name what a relation reads."""
         joins = [each.table for each in walk(node) if isinstance(each, Join)]
-        return cls(tuple(dict.fromkeys(joins)), kept or {})
+        return cls(tuple(dict.fromkeys(joins)), kept or {}, copies or {})
 
 
 def lowered(
     queries: Sequence[Aggregate | Occurrence],
     dialect: str,
-    kept: Mapping[Truncate, str] | None = None,
+    kept: Kept | None = None,
+    copies: Copies | None = None,
 ) -> str:
     """Write one SQL statement for questions about the same cells of the same relation.
 
@@ -76,6 +82,7 @@ def lowered(
         queries: the questions.
         dialect: the SQL to write.
         kept: relations that are truncated already, each under the name of a table.
+        copies: private tables that were copied.
     """
     _check(dialect)
     node, keys = queries[0].node, queries[0].keys
@@ -83,7 +90,7 @@ def lowered(
         raise InputError("only questions about the same cells of one relation share a statement.")
     picked = _keys(keys)
     columns = [f"{_measured(q.quantity, node, keys)} AS m{i}" for i, q in enumerate(queries)]
-    table = _from(node, Names.of(node, kept))
+    table = _from(node, Names.of(node, kept, copies))
     lines = [f"SELECT {', '.join([*picked, *columns])}", f"FROM {table}"]
     if isinstance(keys, BoughtKeys):  # a group without a name is none
         known = [f"{quoted(name)} IS NOT NULL" for name in keys.columns]
@@ -93,7 +100,9 @@ def lowered(
     return "\n".join(lines)
 
 
-def lowered_values(query: Values, dialect: str, kept: Mapping[Truncate, str] | None = None) -> str:
+def lowered_values(
+    query: Values, dialect: str, kept: Kept | None = None, copies: Copies | None = None
+) -> str:
     """Write the SQL that returns the values of a bag, each with the codes of its group.
 
     It returns the key columns ``k0, k1, …`` and the value ``v``, without those that are NULL; of
@@ -107,7 +116,7 @@ def lowered_values(query: Values, dialect: str, kept: Mapping[Truncate, str] | N
     held = "INTEGER" if max(-low, high) < 2**31 else "BIGINT"
     # A value in half the bytes takes half the time to fetch and to sort.
     picked = f"CAST({wide(value)} AS {held}) AS v"
-    table = _from(node, Names.of(node, kept))
+    table = _from(node, Names.of(node, kept, copies))
     every = f"SELECT {', '.join([*_keys(keys), picked])}\nFROM {table}"
     # Picked below the filter and the join, so that an expression is computed once, and a column
     # may have any name.
@@ -129,7 +138,7 @@ def truncations(node: Node) -> dict[Truncate, str]:
     return {each: f"{KEPT}{i}" for i, each in enumerate(found)}
 
 
-def lowered_turns(node: Truncate, dialect: str, kept: Mapping[Truncate, str]) -> str:
+def lowered_turns(node: Truncate, dialect: str, kept: Kept, copies: Copies | None = None) -> str:
     """Write the SQL that returns the rows to truncate, whose they are, and when their turn comes.
 
     It returns the columns of the relation as ``c0, c1, …``, in few bytes, the unit, ``row_turn``
@@ -144,15 +153,15 @@ def lowered_turns(node: Truncate, dialect: str, kept: Mapping[Truncate, str]) ->
     if node.keys:
         picked.append(f"{_group_turn(node)} AS group_turn")
     return (
-        f"SELECT {', '.join(picked)}\nFROM {_from(node.child, Names.of(node, kept))}\n"
+        f"SELECT {', '.join(picked)}\nFROM {_from(node.child, Names.of(node, kept, copies))}\n"
         f"WHERE hash({HIDDEN}) % CAST($parts AS UBIGINT) = CAST($part AS UBIGINT)"
     )
 
 
-def lowered_size(node: Truncate, dialect: str, kept: Mapping[Truncate, str]) -> str:
+def lowered_size(node: Truncate, dialect: str, kept: Kept, copies: Copies | None = None) -> str:
     """Write the SQL that returns ``n``, how many rows there are to truncate."""
     _check(dialect)
-    return f"SELECT count(*) AS n\nFROM {_from(node.child, Names.of(node, kept))}"
+    return f"SELECT count(*) AS n\nFROM {_from(node.child, Names.of(node, kept, copies))}"
 
 
 def _check(dialect: str) -> None:
@@ -215,7 +224,8 @@ def _measured(quantity: Quantity, node: Node, keys: AnyKeys) -> str:
 
 def _from(node: Node, names: Names) -> str:
     if isinstance(node, Source):
-        return quoted(node.name)
+        copy = names.copies.get(node)
+        return quoted(node.name) if copy is None else copy.rows
     if isinstance(node, Truncate) and node in names.kept:
         return quoted(names.kept[node])
     return "(\n" + _indented(_select(node, names)) + "\n)"
@@ -318,12 +328,8 @@ def _truncated(node: Truncate, names: Names) -> str:
 
 def _narrow(name: str, kind: Kind) -> str:
     """Write a column in as few bytes as its range needs: it is fetched and compared faster."""
-    if not isinstance(kind, Number):
-        return quoted(name)
-    for bits, held in ((15, "SMALLINT"), (31, "INTEGER")):
-        if -(2**bits) <= kind.low and kind.high < 2**bits:
-            return f"CAST({quoted(name)} AS {held})"
-    return quoted(name)
+    held = narrow(kind)
+    return f"CAST({quoted(name)} AS {held})" if held else quoted(name)
 
 
 def _row_turn(node: Truncate) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import MissingExtra
@@ -113,9 +114,10 @@ def _cell(value: object) -> str:
 def _key_array(values: tuple[Any, ...]) -> pyarrow.Array:
     import pyarrow as pa
 
-    if any(isinstance(v, Fraction) or (type(v) is int and not fits(v)) for v in values):
+    kinds = set(map(type, values))
+    if Fraction in kinds or (int in kinds and not all(fits(v) for v in values if type(v) is int)):
         return pa.array([None if v is None else approximate(v) for v in values], pa.float64())
-    if all(v is None for v in values):  # also a release without rows
+    if kinds <= {NoneType}:  # also a release without rows
         return pa.array(values, pa.string())
     return pa.array(values)
 

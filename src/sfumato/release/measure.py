@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil
 from operator import le
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.core.codec import LATER, canonical
+from sfumato.core.codec import LATER, LONG, canonical
 from sfumato.core.errors import DataError, InputError
 from sfumato.core.number import Exactable, exact, nonnegative
 from sfumato.release.error import NOISE_ONLY, quantity
@@ -26,14 +27,41 @@ if TYPE_CHECKING:
 Number: TypeAlias = int | Fraction
 Kind: TypeAlias = Literal["integer", "rational", "text"]
 
+ENDS = ("values", "low", "high")  # the columns of a measure
 _INT64 = 2**63
 
 _NOTHING = "nothing"  # what an interval covers that there is none of
 
 
+class Long:
+    """Holds long columns of whole numbers as arrays, until somebody asks for the tuples."""
+
+    __slots__ = ("_long",)
+
+    def _put(self, name: str, column: NDArray[np.int64]) -> None:
+        """Hold a column; its slot stays empty."""
+        object.__setattr__(self, "_long", {**self._arrays, name: column})
+        object.__delattr__(self, name)
+
+    @property
+    def _arrays(self) -> dict[str, NDArray[np.int64]]:
+        found: dict[str, NDArray[np.int64]] = getattr(self, "_long", {})
+        return found
+
+    if not TYPE_CHECKING:  # to a type checker every name would be one
+
+        def __getattr__(self, name: str) -> Any:
+            """Build a tuple that nobody has asked for so far."""
+            if name == LONG or name not in self._arrays:
+                raise AttributeError(name, name=name, obj=self)
+            built = tuple(self._arrays[name].tolist())
+            object.__setattr__(self, name, built)
+            return built
+
+
 @canonical
 @dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Long):
     """A named column of noisy values. Build it with `of`.
 
     Attributes:
@@ -66,13 +94,14 @@ class Measure:
     def __post_init__(self) -> None:
         """Check the parts and bring every number into its one form."""
         check_name(self.name, "a measure")
-        values = tuple(self.values)
         if self.kind not in {"integer", "rational", "text"}:
-            object.__setattr__(self, "kind", _kind(values))
-        object.__setattr__(self, "values", self._held(values))
-        for end in ("low", "high"):
-            if (given := getattr(self, end)) is not None:
-                object.__setattr__(self, end, self._held(given))
+            object.__setattr__(self, "kind", _kind(self.values))
+        for column in ENDS:
+            given = getattr(self, column)
+            if self.kind == "integer" and _is_whole(given):
+                self._put(column, _kept(given))
+            elif given is not None or column == "values":
+                object.__setattr__(self, column, self._held(given))
         for name in ("margin", "scale"):
             if (given := getattr(self, name)) is not None:
                 object.__setattr__(self, name, nonnegative(given, name))
@@ -109,9 +138,12 @@ class Measure:
             form: which draws it is made of.
         """
         covers = _NOTHING if error is None else error.covers
-        held, kind = _exact_cells(cells(values), choice=quantity(covers) == "score")
-        low: Iterable[Number] | None = None
-        high: Iterable[Number] | None = None
+        held: Any = cells(values).ravel()
+        kind: Kind = "integer"
+        if not _is_whole(held):
+            held, kind = _exact_cells(held, choice=quantity(covers) == "score")
+        low: Any = None
+        high: Any = None
         margin = None
         if error is not None and covers != _NOTHING:
             width = nonnegative(error.halfwidth(confidence), "halfwidth")
@@ -119,14 +151,14 @@ class Measure:
                 margin = width
             elif kind == "integer":
                 reach = ceil(width)  # outward: it still holds with the stated confidence
-                low, high = (v - reach for v in held), (v + reach for v in held)
+                low, high = _moved(held, -reach), _moved(held, reach)
             elif kind == "rational":
-                low, high = (v - width for v in held), (v + width for v in held)
+                low, high = _moved(held, -width), _moved(held, width)
         return cls(
             name,
             held,
-            None if low is None else tuple(low),
-            None if high is None else tuple(high),
+            low,
+            high,
             margin,
             covers,
             None if scale is None else exact(scale, "scale"),
@@ -137,23 +169,39 @@ class Measure:
 
     def __len__(self) -> int:
         """Count the values."""
-        return len(self.values)
+        return len(self.held("values"))
+
+    def held(self, column: str) -> Any:
+        """Return values, low or high as they are held: an array of 64 bits, or a tuple, or None."""
+        return self._arrays[column] if column in self._arrays else getattr(self, column)
+
+    def replaced(self, **changes: Any) -> Measure:
+        """Return the same with other parts; as `dataclasses.replace`, but arrays stay arrays."""
+        return type(self)(**{f.name: self.held(f.name) for f in fields(self)} | changes)
 
     @property
     def has_interval(self) -> bool:
         """Whether anything is known about the error."""
-        return self.low is not None or self.margin is not None
+        return self.held("low") is not None or self.margin is not None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns: the values, then interval or margin."""
+        if self.held("low") is not None:
+            return [self.name, f"{self.name}_low", f"{self.name}_high"]
+        margin = [] if self.margin is None else [f"{self.name}_{quantity(self.covers)}_error"]
+        return [self.name, *margin]
 
     def columns(self) -> Iterator[tuple[str, tuple[Any, ...], Kind]]:
         """Yield name, cells and kind of each column: the values, then interval or margin."""
         kind: Kind = self.kind or "rational"
-        yield self.name, self.values, kind
+        name, *more = self.names
+        yield name, self.values, kind
         if self.low is not None and self.high is not None:
-            yield f"{self.name}_low", self.low, kind
-            yield f"{self.name}_high", self.high, kind
+            yield more[0], self.low, kind
+            yield more[1], self.high, kind
         elif self.margin is not None:
-            margins = (self.margin,) * len(self)
-            yield f"{self.name}_{quantity(self.covers)}_error", margins, "rational"
+            yield more[0], (self.margin,) * len(self), "rational"
 
     def _held(self, given: Iterable[Any]) -> tuple[Any, ...]:
         given = tuple(given)
@@ -171,20 +219,21 @@ class Measure:
         return tuple(number.numerator for number in rationals)
 
     def _check_interval(self) -> None:
-        if (self.low is None) != (self.high is None):
+        values, low, high = (self.held(column) for column in ENDS)
+        if (low is None) != (high is None):
             raise InputError("an interval has two ends. Pass low= and high=, or neither.")
         if self.margin is not None and not quantity(self.covers):
             raise InputError(
                 f"margin= counts in ranks or scores, and covers={self.covers!r} does not say so. "
                 f"Pass low= and high= for an interval in the unit of the values."
             )
-        if self.low is None or self.high is None:
+        if low is None or high is None:
             return
         if self.kind == "text":
             raise InputError("a text has no interval. Pass neither low= nor high=.")
         most: Callable[[Any, Any], bool] = le if self.kind == "integer" else _at_most
-        if not len(self.low) == len(self.values) == len(self.high) or not (
-            all(map(most, self.low, self.values)) and all(map(most, self.values, self.high))
+        if not len(low) == len(values) == len(high) or not (
+            _all(most, low, values) and _all(most, values, high)
         ):
             raise InputError(
                 f"the intervals of {self.name!r} do not hold its values: each value needs a low "
@@ -200,7 +249,11 @@ def check_name(name: object, owner: str) -> None:
 
 def is_unicode(text: str) -> bool:
     """Say whether `text` can be written at all: lone surrogates cannot."""
-    return not any("\ud800" <= c <= "\udfff" for c in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def cells(values: object) -> np.ndarray[Any, Any]:
@@ -215,6 +268,8 @@ def fits(number: Number) -> bool:
 
 def view(values: Iterable[Any], kind: Kind) -> np.ndarray[Any, Any]:
     """Return an array for computing with: int64 for integers that fit, float64, or text."""
+    if _is_whole(values) and kind == "integer":
+        return values.copy()
     values = tuple(values)
     if kind == "text":
         return np.array(values, dtype=np.str_)
@@ -224,6 +279,35 @@ def view(values: Iterable[Any], kind: Kind) -> np.ndarray[Any, Any]:
         except OverflowError:  # one does not fit
             pass
     return np.array([approximate(number) for number in values], dtype=np.float64)
+
+
+def _is_whole(column: object) -> TypeGuard[NDArray[np.int64]]:
+    return isinstance(column, np.ndarray) and column.dtype == np.int64 and column.ndim == 1
+
+
+def _kept(column: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a column that nobody else can change."""
+    if column.flags.writeable or not column.flags.owndata:
+        column = column.copy()
+        column.flags.writeable = False
+    return column
+
+
+def _moved(column: Any, by: Number) -> Any:
+    """Return all numbers moved: of an array an array, if they stay within 64 bits."""
+    if not _is_whole(column):
+        return tuple(number + by for number in column)
+    ends = (int(column.min()), int(column.max())) if column.size else (0, 0)
+    if fits(min(ends) + by) and fits(max(ends) + by) and fits(by):
+        return column + int(by)
+    return tuple(number + by for number in column.tolist())
+
+
+def _all(holds: Callable[[Any, Any], bool], a: Any, b: Any) -> bool:
+    """Say whether something holds of all pairs."""
+    if _is_whole(a) and _is_whole(b):
+        return bool(np.all(holds(a, b)))
+    return all(map(holds, *(each.tolist() if _is_whole(each) else each for each in (a, b))))
 
 
 def _at_most(a: Number, b: Number) -> bool:

@@ -70,6 +70,8 @@ def scaled(measure: Measure, factor: Exactable, name: str | None = None) -> Meas
         raise InputError(
             f"{measure.name!r} holds text, which has no multiple. Scale a measure of numbers."
         )
+    if times == 1 and name in (None, measure.name):
+        return measure
     kind: Kind = "integer" if measure.kind == "integer" and times.denominator == 1 else "rational"
     p, q = times.numerator, times.denominator
 

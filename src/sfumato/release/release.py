@@ -16,7 +16,7 @@ from sfumato.release.algebra import Algebra
 from sfumato.release.estimate import Estimate
 from sfumato.release.form import Form
 from sfumato.release.key import KeyColumn, index_columns, key_columns
-from sfumato.release.measure import Measure, cells, check_name, is_unicode, view
+from sfumato.release.measure import ENDS, Measure, cells, check_name, is_unicode, view
 from sfumato.release.noisy import Noisy
 from sfumato.release.origin import Origin
 from sfumato.release.price import Price
@@ -186,7 +186,7 @@ class Release(Algebra):
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns of the table views, in order."""
-        measured = (name for m in self.measures for name, _, _ in m.columns())
+        measured = (name for m in self.measures for name in m.names)
         return (*(name for name, _ in self.keys), *measured)
 
     @property
@@ -215,7 +215,7 @@ class Release(Algebra):
     def __getitem__(self, name: str) -> Estimate:
         """Return one measure as an `Estimate`: exact numbers if scalar, else arrays."""
         m = self.measure(name)
-        ends: list[Any] = [m.values, m.low, m.high]
+        ends: list[Any] = [m.held(end) if self.keys else getattr(m, end) for end in ENDS]
         for i, end in enumerate(ends):
             if end is not None:
                 ends[i] = view(end, m.kind or "rational") if self.keys else end[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sfumato.core.errors import SfumatoError
 from sfumato.mechanisms.selection import alternatives as selections
 from sfumato.relation import Occurrence
-from sfumato.session.planner import ways
+from sfumato.session.assignment import ways
 
 if TYPE_CHECKING:
     from sfumato.session.plan import Plan
@@ -41,7 +41,7 @@ def alternatives(plan: Plan) -> Iterator[Alternative]:
 
 
 def _shared_otherwise(plan: Plan) -> Iterator[Alternative]:
-    for name, parts in ways(plan.found, plan.target, plan.confidence):
+    for name, parts in ways(plan.found.shares, plan.target, plan.confidence):
         if parts != plan.parts:
             yield _compared(plan, replace(plan, parts=parts), f"with {name}")
 
@@ -49,7 +49,7 @@ def _shared_otherwise(plan: Plan) -> Iterator[Alternative]:
 def _from_zero(plan: Plan) -> Iterator[Alternative]:
     plain = plan.question.plain
     if plan.found.asked and set(plain.asked) != set(plan.question.found.asked):
-        parts = ways(plain, plan.target, plan.confidence)[0][1]
+        parts = ways(plain.shares, plan.target, plan.confidence)[0][1]
         yield _compared(plan, replace(plan, found=plain, parts=parts), "with sums from 0")
 
 

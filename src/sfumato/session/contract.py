@@ -6,6 +6,7 @@ import re
 import tomllib
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -15,13 +16,14 @@ from sfumato.core.errors import ContractError
 from sfumato.core.unit import Neighbors, Unit
 from sfumato.ledger.order import checked_name
 from sfumato.session.declaration import TableDeclaration, located_source, shared_unit
-from sfumato.session.section import Section, located
+from sfumato.session.pacing import QUANTUM, Pace
+from sfumato.session.section import Section, described, located
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-_SECTIONS = ("budget", "analysts", "unit", "tables", "public")
+_SECTIONS = ("budget", "analysts", "session", "unit", "tables", "public")
 _LIMITS = ("epsilon", "delta", "rho")
 _LARGEST = 2**24  # bytes of a contract; more is data, given by mistake
 
@@ -41,6 +43,8 @@ class Contract:
         public: where the public tables are, by name; a relative path is made absolute.
         unit: the one unit of all tables, for the ledger.
         path: the file that was read; None if there is none.
+        quantum: by how many seconds replies to untrusted analysts are held back; None if analysts
+            are trusted not to measure time.
 
     Example:
         >>> contract = Contract.parse('''
@@ -62,6 +66,7 @@ class Contract:
     public: Mapping[str, str]
     unit: Unit
     path: Path | None = field(default=None, compare=False)
+    quantum: Fraction | None = None
 
     def __post_init__(self) -> None:
         """Keep copies that nobody can change."""
@@ -114,6 +119,7 @@ class Contract:
             _public(top, tables, base),
             shared_unit(unit, tables),
             path,
+            quantum=_quantum(top.section("session", "[session] with untrusted = true below it")),
         )
 
     def __repr__(self) -> str:
@@ -208,6 +214,26 @@ def _budget(section: Section) -> Budget:
         )
     with located(section.where):
         return Budget(**given)
+
+
+def _quantum(section: Section) -> Fraction | None:
+    """Return by how much replies are held back; None if they are not."""
+    section.allow(("untrusted", "quantum"))
+    untrusted = section.entries.get("untrusted", False)
+    if not isinstance(untrusted, bool):
+        raise section.refusal(
+            "untrusted",
+            f"this is {described(untrusted)} and must be true or false: whether the time of a "
+            f"reply is hidden. Write untrusted = true.",
+        )
+    if not untrusted and "quantum" in section.entries:
+        raise section.refusal(
+            "quantum",
+            "replies are held back from untrusted analysts only. Write untrusted = true beside "
+            "it, or remove it.",
+        )
+    with located(section.at("quantum")):
+        return Pace(section.entries.get("quantum", QUANTUM)).quantum if untrusted else None
 
 
 def _analysts(top: Section) -> dict[str, Budget]:

@@ -46,6 +46,7 @@ class Door(Protocol):
         slice: Slice | None = None,
         scope: Scope | None = None,
         sequel: Sequel | None = None,
+        fixed: bool = False,
     ) -> tuple[Release, ...]:
         """Measure parts in one charge."""
 
@@ -99,6 +100,7 @@ class Within:
         slice: Slice | None = None,
         scope: Scope | None = None,
         sequel: Sequel | None = None,
+        fixed: bool = False,
     ) -> tuple[Release, ...]:
         """Measure parts in one charge, which counts where this door leads."""
         return self.outer.perform(
@@ -108,6 +110,7 @@ class Within:
             slice=slice or self.slice,
             scope=scope or self.scope,
             sequel=sequel,
+            fixed=fixed,
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from sfumato import accounting
 from sfumato.core.codec import decode, digest, encode
-from sfumato.core.errors import InputError, InternalError, ReleaseFailed, SfumatoError
+from sfumato.core.errors import InputError, ReleaseFailed, SfumatoError
 from sfumato.ledger import Reservation
 from sfumato.mechanisms.occurrence import Chosen
 from sfumato.release.release import Release
@@ -37,6 +37,7 @@ def measure(
     request: str,
     delta: Any = 0,
     sequel: Sequel | None = None,
+    fixed: bool = False,
 ) -> tuple[Release, ...]:
     """Charge, read, draw, record, and return one release for each part.
 
@@ -46,18 +47,20 @@ def measure(
         request: the id of the request; the same id is the same request for ever.
         delta: a δ to charge, which gives Gaussian parts an ε.
         sequel: what is measured after the parts, in view of their answers; in the same charge.
+        fixed: charge by the law of all losses together; for parts that were fixed beforehand.
 
     Raises:
         BudgetExceeded: it does not fit; nothing was read.
         ReleaseFailed: something failed after data was touched; constant, whatever it was.
     """
     parts = _own(parts, access)  # 1, 2
-    tables, ledger = parts[0].sources, access.ledger
+    tables = tuple(dict.fromkeys(source for part in parts for source in part.sources))
+    ledger = access.ledger
     later = [] if sequel is None else [sequel.promised]
     law = tuple(part.written() for part in parts)
     plan = digest(law if sequel is None else (law, sequel.written()))
     cost = accounting.compose([*(part.loss for part in parts), *later])
-    charge = accounting.charge(cost, delta)
+    charge = accounting.charge(cost, delta, fixed=fixed and sequel is None)
     first = scans(parts, access.backend.dialect)  # what the plan cannot do, it fails here
     grant = ledger.reserve(  # 3: durable before anything is read
         request, access.analyst, *access.labels(tables), plan, cost, charge, **access.within
@@ -85,8 +88,6 @@ def measure(
 def _own(parts: Sequence[Part], access: Access) -> list[Part]:
     """Compute sensitivity and loss from question and mechanism: nobody's word is taken for them."""
     own = [Part.of(part.query, part.mechanism) for part in parts]
-    if any(part.sources != own[0].sources for part in own):
-        raise InternalError("one measurement is about the same tables.")
     if access.slice and not all(access.slice.holds(part.query.node) for part in own):
         raise InputError(
             "this question is about more than the part of the table that would pay for it. Ask the "
@@ -115,7 +116,8 @@ def _released(
 ) -> tuple[Release, ...]:
     released: dict[int, Release] = {}
     appeared: dict[Any, Chosen] = {}  # bought groups: public once they are drawn
-    reader = Reader(access.backend, access.ledger.truncation_key.hex())
+    asked = [part.query for part in parts]
+    reader = Reader(access.backend, access.ledger.truncation_key.hex(), asked)
     for scan in statements:
         found = scan.read(reader, appeared.get((scan.node, scan.keys)))  # 5
         for place in scan.places:

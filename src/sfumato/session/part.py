@@ -120,11 +120,10 @@ class Part:
         """
         error: Error | None = self.error
         if isinstance(drawn, Chosen):
-            noisy = drawn.counts
-            values = np.array([1] * len(drawn.keys) if noisy is None else noisy, np.int64)
-            error = None if noisy is None else error
+            values = np.ones(drawn.size, np.int64) if drawn.counts is None else drawn.counts
+            error = None if drawn.counts is None else error
             if cells is not None:
-                cells = {name: column[: len(values)] for name, column in cells.items()}
+                cells = {name: _first(column, drawn.size) for name, column in cells.items()}
         else:
             values = self.mechanism.grid(drawn)
         if isinstance(self.mechanism, Quantiles):
@@ -141,6 +140,10 @@ class Part:
             unit=self.sources[0].unit,
             price=self.price,
         )
+
+
+def _first(column: Sequence[Any], count: int) -> Sequence[Any]:
+    return column if len(column) == count else column[:count]
 
 
 def _grid(mechanism: Quantiles) -> tuple[Any, ...]:

@@ -27,8 +27,9 @@ from sfumato.release.spread import Spread
 from sfumato.session.alternative import Alternative, alternatives
 from sfumato.session.answer import Ranked, Recipe, Single, noise_of
 from sfumato.session.asked import question_in_words
+from sfumato.session.assignment import best
 from sfumato.session.part import Asked, Part
-from sfumato.session.planner import Questions, assigned
+from sfumato.session.planner import Questions
 from sfumato.session.proof import notes, plural, proof, title
 from sfumato.session.ranks import Ranks, Sought, sought_by
 from sfumato.session.within import priced, wishes
@@ -96,20 +97,30 @@ class Plan:
     @classmethod
     def of(cls, question: Question, target: Budget, confidence: Fraction) -> Plan:
         """Choose mechanisms for a price."""
-        found = _measured(question.found)
-        parts = assigned(found, target, confidence) if found.asked else []
-        return cls(question, found, target, tuple(parts), confidence)
+        found = measured_of(question.found)
+        parts = best(found.shares, target, confidence)[1] if found.asked else ()
+        return cls(question, found, target, parts, confidence)
 
     @classmethod
     def within(cls, question: Question, accuracy: Any, delta: Fraction) -> Plan:
         """Choose noise for a wish, and find its price."""
         asked = wishes(accuracy, question.wanted)
-        found = _measured(question.plain)
+        found = measured_of(question.plain)
         if not found.asked:
             raise CostError("this answer is declared, and costs nothing. Leave out accuracy=.")
         parts, target = priced(found, question.wanted, asked, delta)
         sure = max(wish.confidence for wish in asked.values())
         return cls(question, found, target, tuple(parts), sure, searched=False)
+
+    @property
+    def needed(self) -> Plan:
+        """The plan without the parts that only other questions need."""
+        used = {part for recipe in self.recipes for part in recipe.used}
+        used |= {part for part in self.parts if isinstance(part.query, Occurrence)}
+        both = zip(self.found.asked, self.parts, strict=True)
+        asked = tuple(each for each, part in both if part in used)
+        parts = tuple(part for part in self.parts if part in used)
+        return replace(self, found=replace(self.found, asked=asked), parts=parts)
 
     @property
     def cost(self) -> Loss:
@@ -206,7 +217,7 @@ class Plan:
         for part in self.parts:
             if isinstance(part.query, Occurrence):
                 parts |= dict.fromkeys(self.found.served, part)
-            elif isinstance(part.query, Aggregate) and part.query.node == question.node:
+            elif isinstance(part.query, Aggregate) and part.query.node == self.found.node:
                 parts[part.query.quantity] = part
         public: dict[Quantity, int] = {
             query.quantity: sources(query.node)[0].rows or 0
@@ -219,7 +230,7 @@ class Plan:
         self, wanted: Wanted, parts: dict[Quantity, Part], public: dict[Quantity, int]
     ) -> Recipe | Single | Ranked:
         if wanted.stands_alone:
-            query = dict(self.found.alone)[wanted.name]
+            query = dict(self.found.alone)[wanted]
             return Single(wanted, next(part for part in self.parts if part.query == query))
         if wanted.is_rank:
             return Ranked(wanted, tuple(self._place(wanted, s) for s in sought_by(wanted.output)))
@@ -271,10 +282,18 @@ class Plan:
             )
         return self._assembled(measured, cost, price, recipes, notes)
 
-    def assembled(self, measured: Sequence[Release]) -> Release:
-        """Return the answer, made of releases of the parts."""
+    def assembled(
+        self, measured: Sequence[Release], places: Sequence[int] | None = None
+    ) -> Release:
+        """Return the answer, made of releases of the parts.
+
+        Args:
+            measured: what was released of each part.
+            places: where the parts stand among all that were charged together, if there are others.
+        """
         told = question_in_words(self.question.wanted, self.question.queries[0])
-        return self._assembled(measured, self.cost, self.price, self.recipes, (*self.notes, *told))
+        notes = (*self.notes, *told)
+        return self._assembled(measured, self.cost, self.price, self.recipes, notes, places)
 
     def _assembled(
         self,
@@ -283,16 +302,21 @@ class Plan:
         price: Price,
         recipes: Sequence[Recipe | Single | Ranked],
         notes: tuple[str, ...],
+        places: Sequence[int] | None = None,
     ) -> Release:
         noisy = dict(zip(self.parts, measured, strict=True))
         receipt = measured[0].receipt if measured else None
-        draws = {part: f"{receipt}, part {place}" for place, part in enumerate(noisy)}
+        places = range(len(self.parts)) if places is None else places
+        # The name of a draw: answers that share one are known to err alike.
+        draws = {
+            part: f"{receipt}, part {place}" for part, place in zip(noisy, places, strict=True)
+        }
         tables = sources(self.question.node)
         notes = (*self._cut(recipes, noisy), *notes)
         answer = Release(
             self._keys(noisy),
             tuple(
-                replace(self._measure(recipe, noisy), form=recipe.form(draws)) for recipe in recipes
+                self._measure(recipe, noisy).replaced(form=recipe.form(draws)) for recipe in recipes
             ),
             self.confidence,
             cost,
@@ -316,7 +340,7 @@ class Plan:
         for recipe in recipes:
             if isinstance(recipe, Ranked):
                 continue
-            values = {part: noisy[part].measures[0].values for part in recipe.used}
+            values = {part: noisy[part].measures[0].held("values") for part in recipe.used}
             if isinstance(recipe, Single):
                 marks = recipe.open(values[recipe.part], self.confidence)
             else:
@@ -336,19 +360,21 @@ class Plan:
         keys = self.question.keys
         if not isinstance(keys, BoughtKeys):
             return tuple((name, tuple(values)) for name, values in keys.table().items())
-        rest = (None,) if keys.other else ()
         appeared = next(r for part, r in noisy.items() if isinstance(part.query, Occurrence))
-        return tuple((name, (*values, *rest)) for name, values in appeared.keys)
+        if not keys.other:
+            return appeared.keys
+        return tuple((name, (*values, None)) for name, values in appeared.keys)
 
     def _measure(self, recipe: Recipe | Single | Ranked, noisy: Mapping[Part, Release]) -> Measure:
-        values = {part: noisy[part].measures[0].values for part in recipe.used}
-        if isinstance(recipe, Single):
-            return recipe.measure(values[recipe.part], self.confidence)
         if isinstance(recipe, Ranked):
             found = [
-                values[part][place :: len(part.mechanism.targets)] for part, place in recipe.sought
+                noisy[part].measures[0].values[place :: len(part.mechanism.targets)]
+                for part, place in recipe.sought
             ]
             return recipe.measure(found, self.confidence)
+        values = {part: noisy[part].measures[0].held("values") for part in recipe.used}
+        if isinstance(recipe, Single):
+            return recipe.measure(values[recipe.part], self.confidence)
         return recipe.measure(_by_quantity(recipe, values), self.confidence)
 
     def to_dict(self) -> dict[str, Any]:
@@ -417,7 +443,7 @@ def _drawn(name: str, part: Part, release: Release) -> Noisy:
     return Noisy(name, noise_of(part), release.measures[0].values, count=counts)
 
 
-def _measured(found: Questions) -> Questions:
+def measured_of(found: Questions) -> Questions:
     """Leave out what no unit can change: it is declared.
 
     Raises:

@@ -1,19 +1,13 @@
-"""From what is asked to what is measured: parts that outputs share, and a mechanism for each."""
+"""From what is asked to what is measured: the questions that outputs share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, inf, log
+from math import ceil
 
-from sfumato import accounting
-from sfumato.core.budget import Budget
-from sfumato.core.errors import ExpressionError, KeysError, RangeError
-from sfumato.core.sensitivity import Sensitivity
-from sfumato.mechanisms import DiscreteGaussian, DiscreteLaplace
-from sfumato.mechanisms.group import with_delta
-from sfumato.mechanisms.selection import selection
+from sfumato.core.errors import ExpressionError, KeysError
 from sfumato.relation import (
     Aggregate,
     AnyKeys,
@@ -41,15 +35,13 @@ from sfumato.relation import (
 )
 from sfumato.relation.bound import Caps, caps, truncated
 from sfumato.relation.kind import Number
-from sfumato.relation.node import carries, need_unit, scope, sources, unit_columns, unit_of
+from sfumato.relation.node import carries, need_unit, scope, sources, unit_columns
 from sfumato.relation.source import unused
+from sfumato.session.assignment import Share
 from sfumato.session.output import Output
-from sfumato.session.part import Asked, Part
+from sfumato.session.part import Asked
 from sfumato.session.ranks import Ranks, together
 from sfumato.session.wanted import SPREADS, Wanted
-
-AdditiveNoise = DiscreteLaplace | DiscreteGaussian
-_SURE = Fraction(95, 100)  # where ways to add noise are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +52,29 @@ class Questions:
         node: the relation that most of it is about: filtered, truncated.
         asked: the questions, each once.
         served: quantities that are wanted, and that the selection of groups counts anyway.
-        alone: the questions of outputs that are made of no other, by name.
+        alone: the questions of outputs that are made of no other.
     """
 
     node: Node
     asked: tuple[Aggregate | Occurrence | Ranks, ...]
     served: tuple[Quantity, ...] = ()
-    alone: tuple[tuple[str, Aggregate], ...] = ()
+    alone: tuple[tuple[Wanted, Aggregate], ...] = ()
 
     @property
     def queries(self) -> tuple[Asked, ...]:
         """The questions as a table is asked them."""
         return tuple(each.bag if isinstance(each, Ranks) else each for each in self.asked)
 
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """The questions, each with an even share of the price."""
+        even, counted = Fraction(1, max(len(self.asked), 1)), bool(self.served)
+        return tuple(Share(each, even, counted=counted) for each in self.asked)
+
     def answers(self, query: Aggregate, wanted: Wanted) -> bool:
         """Say whether a question is one that a count or a sum is made of."""
         if wanted.stands_alone:
-            return (wanted.name, query) in self.alone
+            return (wanted, query) in self.alone
         if query.node != self.node:
             return False
         if wanted.function == "sum":
@@ -102,7 +100,7 @@ def questions(
         centered: whether a sum is measured from the middle of its range where that errs less.
     """
     values = tuple(w.expr for w in wanted if w.expr is not None and not w.stands_alone)
-    if carries(node) and _counts_units(wanted, keys):
+    if carries(node) and counts_units(wanted, keys):
         rows, groups, _ = allowed or caps(node)
         # One row of a unit in a group is as good as all: only groups are left out.
         ends = (None, _groups(rows, groups), 1) if keys.columns else (1, None, None)
@@ -117,13 +115,13 @@ def questions(
         served = tuple(q for q in _same(relation, keys) if q in counted)
     asked += [Aggregate(relation, keys, q) for q in counted if q not in served]
     bags: dict[Expr, list[Output]] = {}
-    alone: dict[str, Aggregate] = {}
+    alone: dict[Wanted, Aggregate] = {}
     for w in wanted:
         if w.is_rank and w.expr is not None:
             bags.setdefault(w.expr, []).append(w.output)
         if w.stands_alone and w.expr is not None:
             made = distinct if w.output.per_unit is None else unit_sum
-            alone[w.name] = made(w, node, keys, allowed)
+            alone[w] = made(w, node, keys, allowed)
     asked += dict.fromkeys(alone.values())
     for expr, outputs in bags.items():
         asked += together(Values(relation, keys, expr), outputs)
@@ -144,9 +142,7 @@ def needed(wanted: Sequence[Wanted], node: Node, keys: AnyKeys) -> tuple[str, ..
     grouped = bool(keys.columns)
     alone = [w for w in wanted if w.stands_alone]
     others = [w for w in wanted if not w.stands_alone]
-    if any(w.output.per_unit is None for w in alone) or (
-        others and not _counts_units(others, keys)
-    ):
+    if any(w.output.per_unit is None for w in alone) or (others and not counts_units(others, keys)):
         return ("max_rows", "max_groups") if grouped else ("max_rows",)
     if not grouped:
         return ()
@@ -154,7 +150,7 @@ def needed(wanted: Sequence[Wanted], node: Node, keys: AnyKeys) -> tuple[str, ..
     return ("max_groups",) if declared else ("max_rows",)
 
 
-def _counts_units(wanted: Sequence[Wanted], keys: AnyKeys) -> bool:
+def counts_units(wanted: Sequence[Wanted], keys: AnyKeys) -> bool:
     """Say whether what outputs share is the number of units alone, in groups that are listed."""
     shared = [w for w in wanted if not w.stands_alone]
     return (
@@ -258,105 +254,3 @@ def _same(relation: Node, keys: BoughtKeys) -> tuple[Quantity, ...]:
         return (Rows(),)
     _, _, each = reach(relation).by(keys.columns)
     return (Units(), Rows()) if each == 1 else (Units(),)
-
-
-def assigned(found: Questions, target: Budget, confidence: Fraction) -> list[Part]:
-    """Choose a mechanism for each question, so that all together stay within the target.
-
-    The target is split evenly. Under pure ε noise is Laplace; with δ or ρ it is Laplace or
-    Gaussian, whichever errs less.
-
-    Args:
-        found: the questions.
-        target: what they may cost.
-        confidence: of the intervals that are bought.
-    """
-    return list(ways(found, target, confidence)[0][1])
-
-
-def ways(
-    found: Questions, target: Budget, confidence: Fraction
-) -> list[tuple[str, tuple[Part, ...]]]:
-    """Return the ways to stay within a target, by name, the one that errs least first."""
-    makers = {"ε added up": _by_epsilon} if target.epsilon is not None else {}
-    if target.delta or target.rho is not None:
-        makers["ρ added up"] = _by_rho
-    plans = [(name, tuple(way(found, target, confidence))) for name, way in makers.items()]
-    counted = bool(found.served)
-    return sorted(plans, key=lambda plan: sum(_size(part, counted=counted) for part in plan[1]))
-
-
-def _by_epsilon(found: Questions, target: Budget, confidence: Fraction) -> list[Part]:
-    share = (target.epsilon or Fraction(0)) / len(found.asked)
-    unit = unit_of(found.node)
-    parts = []
-    for each, query in zip(found.asked, found.queries, strict=True):
-        moved = query.sensitivity(unit)
-        if isinstance(each, Ranks):
-            parts.append(Part.of(query, each.mechanism(moved, Budget(share), confidence)))
-        elif isinstance(each, Occurrence):
-            delta, counted = with_delta(target).delta, bool(found.served)
-            chosen = selection(moved, epsilon=share, delta=delta, counted=counted)
-            parts.append(Part.of(query, chosen))
-        else:
-            parts.append(Part.of(query, DiscreteLaplace.calibrate(moved, epsilon=share)))
-    return parts
-
-
-def _by_rho(found: Questions, target: Budget, confidence: Fraction) -> list[Part]:
-    """Share ρ; where groups are selected, half of δ is for those that appear without reason."""
-    unit, total = unit_of(found.node), len(found.asked)
-    selects = any(isinstance(each, Occurrence) for each in found.asked)
-    delta, rho = target.delta, target.rho
-    if selects:
-        delta = with_delta(target).delta / 2
-    if rho is None:
-        rho = accounting.rho_within(target.epsilon or Fraction(0), delta)
-    parts = []
-    for each, query in zip(found.asked, found.queries, strict=True):
-        moved = query.sensitivity(unit)
-        if isinstance(each, Ranks):
-            share = Budget(rho=_share(rho, total))
-            parts.append(Part.of(query, each.mechanism(moved, share, confidence)))
-        elif isinstance(each, Occurrence):
-            counted = bool(found.served)
-            share_of = _share(rho, total)
-            chosen = selection(moved, rho=share_of, delta=delta, counted=counted)
-            parts.append(Part.of(query, chosen))
-        else:
-            parts.append(Part.of(query, _noise(moved, target, rho, total, alone=not selects)))
-    return parts
-
-
-def _noise(
-    moved: Sensitivity, target: Budget, rho: Fraction | None, parts: int, *, alone: bool
-) -> AdditiveNoise:
-    if target.rho is None and alone and parts == 1 and moved.l0 == 1:
-        # one cell: calibrated by the exact law
-        return DiscreteGaussian.calibrate(moved, epsilon=target.epsilon, delta=target.delta)
-    gaussian = DiscreteGaussian.calibrate(moved, rho=_share(rho, parts))
-    if target.rho is None:
-        return gaussian
-    laplace = DiscreteLaplace.calibrate(moved, rho=_share(rho, parts))
-    ways: tuple[AdditiveNoise, ...] = (gaussian, laplace)
-    return min(ways, key=lambda noise: noise.error(moved).std or inf)
-
-
-def _share(rho: Fraction | None, parts: int) -> Fraction:
-    if not rho:
-        raise RangeError("this target leaves no ρ at all. Ask for a larger ε or δ.")
-    return rho / parts
-
-
-def _size(part: Part, *, counted: bool) -> float:
-    """Return the logarithm of the error: comparing sums of it, no unit of measure matters.
-
-    Of a selection of groups, that of the size that a group needs to appear, and of its counts if
-    they are wanted.
-    """
-    widths = [part.error.halfwidth(_SURE)]
-    if isinstance(part.query, Occurrence):
-        needed = Fraction(part.mechanism.enough(_SURE))
-        widths = [needed, *widths] if counted else [needed]
-    logs = [log(w.numerator) - log(w.denominator) if w else -inf for w in widths]
-    return sum(logs) / len(logs)

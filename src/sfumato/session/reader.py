@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sfumato.relation import Node
+from sfumato.relation import Node, Source
+from sfumato.relation.copied import Copy, copies
 from sfumato.relation.kept import kept
-from sfumato.relation.lower import lowered_size, lowered_turns, parameters, truncations
+from sfumato.relation.lower import (
+    Copies,
+    Kept,
+    lowered_size,
+    lowered_turns,
+    parameters,
+    truncations,
+)
 from sfumato.relation.node import Truncate, scope
 from sfumato.relation.source import HIDDEN
 
@@ -15,46 +23,75 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sfumato.backends.base import Backend
+    from sfumato.session.part import Asked
 
 _PART = 2**24  # rows that are truncated at a time: about 100 bytes of memory for each
+
+
+class Statement(Protocol):
+    """Writes a statement, given what is truncated and copied already."""
+
+    def __call__(self, dialect: str, kept: Kept, copies: Copies, /) -> str:
+        """Return the SQL."""
 
 
 class Reader:
     """Runs statements; what they read truncated is truncated once, by the caps of its node.
 
     Rows of one unit are always truncated together. Where there are many rows, those of some units
-    are fetched at a time, so that memory is bounded by what is kept and by one such part.
+    are fetched at a time, so that memory is bounded by what is kept and by one such part. A table
+    that many statements read is read once, if it is small enough to be copied.
     """
 
-    __slots__ = ("_backend", "_kept", "_key")
+    __slots__ = ("_backend", "_copied", "_copies", "_kept", "_key")
 
-    def __init__(self, backend: Backend, key: str) -> None:
-        """Read from a backend, with the key of truncation."""
+    def __init__(self, backend: Backend, key: str, queries: Iterable[Asked] = ()) -> None:
+        """Read from a backend, with the key of truncation.
+
+        Args:
+            backend: the engine.
+            key: the key of truncation.
+            queries: all that will be asked, as far as it is known.
+        """
         self._backend, self._key = backend, key
         self._kept: dict[Truncate, pa.Table] = {}
+        self._copies: dict[Source, Copy] = copies(queries)
+        self._copied: dict[str, pa.Table] = {}
 
-    def run(self, sql: str, node: Node, given: Mapping[str, object]) -> pa.Table:
+    def run(self, statement: Statement, node: Node, given: Mapping[str, object]) -> pa.Table:
         """Run a statement about a relation.
 
         Args:
-            sql: the statement; truncated relations are tables named by `truncations`.
+            statement: what writes it; truncated relations are tables named by `truncations`.
             node: the relation.
             given: parameters beside those of the relation.
         """
+        self._copy()
         names = truncations(node)
         for each in names:
             if each not in self._kept:
                 self._kept[each] = self._truncated(each, names)
+        sql = statement(self._backend.dialect, names, self._copies)
         return self._backend.run(sql, *self._given(node, given, names))
+
+    def _copy(self) -> None:
+        """Copy what is worth it, once."""
+        for source, copy in tuple(self._copies.items()):
+            if copy.name not in self._copied:
+                table = self._backend.run_up_to(copy.most, copy.sql, {})
+                if table is None:
+                    del self._copies[source]  # it is read where it is
+                else:
+                    self._copied[copy.name] = table
 
     def _truncated(self, node: Truncate, names: Mapping[Truncate, str]) -> pa.Table:
         import pyarrow as pa
 
-        sql = lowered_turns(node, self._backend.dialect, names)
+        sql = lowered_turns(node, self._backend.dialect, names, self._copies)
         whole = self._given(node, {"part": 0, "parts": 1}, names)
         if (table := self._backend.run_up_to(_PART, sql, *whole)) is not None:
             return _first(node, table)
-        count = lowered_size(node, self._backend.dialect, names)
+        count = lowered_size(node, self._backend.dialect, names, self._copies)
         parts = 1 + self._backend.run(count, *whole)["n"][0].as_py() // _PART
         found = []
         for part in range(parts):
@@ -67,7 +104,7 @@ class Reader:
     ) -> tuple[dict[str, object], dict[str, pa.Table]]:
         """Return the parameters and the tables that a statement may use."""
         tables = {names[each]: table for each, table in self._kept.items() if each in names}
-        return {**parameters(node, self._key), **given}, tables
+        return {**parameters(node, self._key), **given}, {**self._copied, **tables}
 
 
 def _first(node: Truncate, table: pa.Table) -> pa.Table:

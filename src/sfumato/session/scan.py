@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from sfumato.core.errors import InputError
 from sfumato.mechanisms.bag import Bag
-from sfumato.mechanisms.occurrence import Chosen, Groups
+from sfumato.mechanisms.occurrence import Chosen, Groups, listed
 from sfumato.relation import AnyKeys, BoughtKeys, Keys, Node, Occurrence, Values
 from sfumato.relation.keys import integers
 from sfumato.relation.kind import Kind, Words, value
-from sfumato.relation.lower import lowered, lowered_values, truncations
+from sfumato.relation.lower import Copies, Kept, lowered, lowered_values
+from sfumato.release.key import key_columns
 from sfumato.session.exact import Exact
 
 if TYPE_CHECKING:
@@ -30,18 +31,26 @@ class Scan:
     """One statement, and the parts that it serves.
 
     Attributes:
-        sql: the statement; it reads truncated relations as tables.
+        queries: what it asks, a question for each place.
         node: the relation.
         keys: its groups.
         places: where the parts stand among all that are measured; one that selects groups first.
         is_bag: whether it fetches values, and not one number for each group.
     """
 
-    sql: str
+    queries: tuple[Asked, ...]
     node: Node
     keys: AnyKeys
     places: tuple[int, ...]
     is_bag: bool
+
+    def lowered(self, dialect: str, kept: Kept | None = None, copies: Copies | None = None) -> str:
+        """Return the statement: truncations are windows, or tables by the names in `kept`."""
+        counted = [q for q in self.queries if not isinstance(q, Values)]
+        bag = next((q for q in self.queries if isinstance(q, Values)), None)
+        if bag is not None:
+            return lowered_values(bag, dialect, kept, copies)
+        return lowered(counted, dialect, kept, copies)
 
     def read(self, reader: Reader, chosen: Chosen | None) -> Found:
         """Run the statement.
@@ -53,8 +62,8 @@ class Scan:
         given: dict[str, object] = {}
         if self.is_bag and isinstance(self.keys, BoughtKeys) and chosen is not None:
             for i in range(len(self.keys.columns)):
-                given[f"b{i}"] = [key[i] for key in chosen.keys]
-        table = reader.run(self.sql, self.node, given)
+                given[f"b{i}"] = listed(chosen.columns[i])
+        table = reader.run(self.lowered, self.node, given)
         kind = _Bags if self.is_bag else _Cells
         return kind(table, self.keys, {place: i for i, place in enumerate(self.places)}, chosen)
 
@@ -73,15 +82,18 @@ def scans(parts: Sequence[Part], dialect: str) -> list[Scan]:
                 "bought groups are selected once, in the measurement that asks about them. "
                 "Measure their Occurrence with a selection in the same batch."
             )
-    return _scans(queries, dialect)
+    found = _scans(queries)
+    for scan in found:
+        scan.lowered(dialect)
+    return found
 
 
 def statements(queries: Sequence[Asked], dialect: str) -> list[str]:
     """Return the SQL that answers some questions, with truncations as windows."""
-    return [scan.sql for scan in _scans(queries, dialect, windows=True)]
+    return [scan.lowered(dialect) for scan in _scans(queries)]
 
 
-def _scans(queries: Sequence[Asked], dialect: str, *, windows: bool = False) -> list[Scan]:
+def _scans(queries: Sequence[Asked]) -> list[Scan]:
     found: dict[tuple[Any, ...], list[int]] = {}
     for place, query in enumerate(queries):
         bag = query.expr if isinstance(query, Values) else None
@@ -90,11 +102,8 @@ def _scans(queries: Sequence[Asked], dialect: str, *, windows: bool = False) -> 
     for (node, keys, _), places in found.items():
         selects = [i for i in places if isinstance(queries[i], Occurrence)]
         order = [*selects, *(i for i in places if i not in selects)]
-        kept = {} if windows else truncations(node)
-        counted = [q for i in order if not isinstance(q := queries[i], Values)]
-        bags = [q for i in order if isinstance(q := queries[i], Values)]
-        sql = lowered_values(bags[0], dialect, kept) if bags else lowered(counted, dialect, kept)
-        out.append(Scan(sql, node, keys, tuple(order), bool(bags)))
+        asked = tuple(queries[i] for i in order)
+        out.append(Scan(asked, node, keys, tuple(order), isinstance(asked[0], Values)))
     return sorted(out, key=lambda scan: scan.is_bag)
 
 
@@ -115,27 +124,30 @@ class Found:
         self._made: dict[str, Any] = {}  # what all parts need, made once
 
     @property
-    def cells(self) -> dict[str, list[Any]] | None:
+    def cells(self) -> dict[str, Sequence[Any]] | None:
         """The public names of the cells."""
         if "cells" not in self._made:
             self._made["cells"] = self._named()
-        found: dict[str, list[Any]] | None = self._made["cells"]
+        found: dict[str, Sequence[Any]] | None = self._made["cells"]
         return found
 
-    def _named(self) -> dict[str, list[Any]] | None:
+    def _named(self) -> dict[str, Sequence[Any]] | None:
         keys = self._keys
         if isinstance(keys, Keys):
-            return keys.table() or None
-        names = [] if self._chosen is None else self._chosen.keys
-        rest = [None] if keys.other else []
-        return {
-            name: [*_shown(kind, [key[i] for key in names]), *rest]
-            for i, (name, kind) in enumerate(zip(keys.columns, keys.kinds, strict=True))
-        }
+            return dict(keys.table()) or None
+        names = [()] * len(keys.columns) if self._chosen is None else self._chosen.columns
+        rest = (None,) if keys.other else ()
+        columns = zip(keys.columns, keys.kinds, names, strict=True)
+        # Checked here, once for all parts.
+        return dict(key_columns({name: (*_shown(kind, c), *rest) for name, kind, c in columns}))
 
     def narrowed(self, chosen: Chosen) -> Found:
         """Return the groups that appear, and the rest if that is asked for."""
-        return type(self)(self._table, self._keys, self._places, chosen)
+        narrow = type(self)(self._table, self._keys, self._places, chosen)
+        groups = self._made.get("groups")
+        if groups is not None and (rows := groups.rows(chosen)) is not None:
+            narrow._made["rows"] = rows
+        return narrow
 
     def exact(self, place: int) -> Exact:
         """Return the exact input of a part."""
@@ -163,9 +175,10 @@ class _Cells(Found):
         counted = self._numbers(f"m{self._places[place]}")
         keys = self._keys
         if isinstance(keys, BoughtKeys):
-            if self._chosen is None:
-                return Exact(Groups(tuple(map(_long, self._codes())), counted))
-            return Exact(_picked(counted, self._rows(), other=keys.other))
+            if (chosen := self._chosen) is None:
+                self._made["groups"] = Groups(tuple(map(_long, self._codes())), counted)
+                return Exact(self._made["groups"])
+            return Exact(_picked(counted, self._rows(chosen), other=keys.other))
         if "index" not in self._made:
             self._made["index"] = keys.index(self._codes())
         cells = self._made["index"]
@@ -173,10 +186,10 @@ class _Cells(Found):
         values[cells[cells >= 0]] = counted[cells >= 0]
         return Exact(values if keys.columns else values[0])
 
-    def _rows(self) -> NDArray[np.int64]:
+    def _rows(self, chosen: Chosen) -> NDArray[np.int64]:
         """Return the row of each group that appeared; -1 where the table has none."""
         if "rows" not in self._made:
-            self._made["rows"] = _found(self._codes(), self._chosen.keys if self._chosen else ())
+            self._made["rows"] = _found(self._codes(), chosen.columns)
         rows: NDArray[np.int64] = self._made["rows"]
         return rows
 
@@ -196,7 +209,7 @@ class _Bags(Found):
     def _bag(self) -> Bag:
         values, keys = self._numbers("v"), self._keys
         if isinstance(keys, BoughtKeys):
-            groups = 0 if self._chosen is None else len(self._chosen.keys)
+            groups = 0 if self._chosen is None else self._chosen.size
             return Bag(values, self._numbers("cell"), groups)
         if not keys.columns:
             return Bag(values, None, 1)
@@ -212,7 +225,7 @@ def _long(column: Any) -> Any:
     return column.cast("large_string") if column.type == "string" else column
 
 
-def _found(columns: Sequence[Any], keys: Sequence[tuple[Any, ...]]) -> NDArray[np.int64]:
+def _found(columns: Sequence[Any], keys: Sequence[Any]) -> NDArray[np.int64]:
     """Return the row of a table in which each key stands, in one at most; -1 for one in none.
 
     Both are numbered column by column, as the keys are different so far. So no number outgrows the
@@ -221,13 +234,13 @@ def _found(columns: Sequence[Any], keys: Sequence[tuple[Any, ...]]) -> NDArray[n
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    rows, wanted = np.zeros(len(columns[0]), np.int64), np.zeros(len(keys), np.int64)
+    rows, wanted = np.zeros(len(columns[0]), np.int64), np.zeros(len(keys[0]), np.int64)
     for i, column in enumerate(columns):
-        listed = pa.array([key[i] for key in keys], column.type)
-        known = listed.unique()
+        sought = pa.array(listed(keys[i]), column.type)
+        known = sought.unique()
         here, there = (
             integers(pc.index_in(codes, value_set=known).fill_null(-1))
-            for codes in (column, listed)
+            for codes in (column, sought)
         )
         if not i:
             rows, wanted = here, there
@@ -236,7 +249,7 @@ def _found(columns: Sequence[Any], keys: Sequence[tuple[Any, ...]]) -> NDArray[n
         pairs, wanted = np.unique(wanted * len(known) + there, return_inverse=True)
         at = np.minimum(np.searchsorted(pairs, here), max(pairs.size - 1, 0))
         rows = np.where(pairs[at] == here, at, -1) if pairs.size else here
-    found = np.full(len(keys), -1, np.int64)
+    found = np.full(wanted.size, -1, np.int64)
     inside = np.flatnonzero(rows >= 0)
     found[rows[inside]] = inside
     return found[wanted]
@@ -256,12 +269,7 @@ def _picked(
     return np.append(values, min(max(total, -_LARGEST), _LARGEST))
 
 
-def _shown(kind: Kind, codes: list[Any]) -> list[Any]:
-    """Return keys as a release can hold them."""
-    if not isinstance(kind, Words):
-        return [value(kind, code) for code in codes]
-    try:
-        "".join(codes).encode()
-    except UnicodeEncodeError:
-        return [text.encode("utf-8", "replace").decode() for text in codes]
-    return codes
+def _shown(kind: Kind, codes: Any) -> Sequence[Any]:
+    """Return keys as a release can hold them; what Arrow holds as text is Unicode."""
+    plain = listed(codes)
+    return plain if isinstance(kind, Words) else [value(kind, code) for code in plain]

@@ -22,6 +22,7 @@ _LONGEST = 40  # of a foreign name, quoted
 _HOMES = {
     **dict.fromkeys(("epsilon", "delta", "rho", "ledger"), "[budget]"),
     "neighbors": "[unit]",
+    **dict.fromkeys(("untrusted", "quantum"), "[session]"),
     **dict.fromkeys(("max_rows", "max_groups", "max_rows_per_group"), "[tables.NAME]"),
     **dict.fromkeys(("source", "version"), "[tables.NAME]"),
 }

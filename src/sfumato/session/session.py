@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from sfumato.core.errors import (
     InputError,
     UnknownName,
 )
+from sfumato.core.number import show
 from sfumato.core.schema import Column, Schema
 from sfumato.ledger import Ledger
-from sfumato.noise.rng import Rng, system
+from sfumato.noise import FixedWork, Rng, system
 from sfumato.relation.source import Source
 from sfumato.release.release import Release
 from sfumato.session.access import Access
@@ -30,18 +32,24 @@ from sfumato.session.opening import (
     name_of,
     nonce,
 )
+from sfumato.session.pacing import Pace, pace_of
 from sfumato.session.part import Part
 from sfumato.session.table import Table
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import pyarrow as pa
 
     from sfumato.accounting import Remaining
     from sfumato.backends.base import Backend
+    from sfumato.core.number import Exactable
     from sfumato.core.unit import Unit
     from sfumato.ledger import Scope
     from sfumato.relation.partition import Slice
     from sfumato.release.card import Card
+    from sfumato.session.batch import Batch
+    from sfumato.session.question import Question
     from sfumato.session.sequel import Sequel
 
 
@@ -70,6 +78,9 @@ class Session:
             the others; then an answer has intervals about that population: `Release.population`.
         analyst: who asks, where the ledger has shares.
         public: tables that nobody is protected by, by name, for joins: paths or frames.
+        untrusted: whether the analyst may hold a stopwatch. Then noise is drawn with fixed work,
+            and every reply comes at a multiple of the quantum after its question.
+        quantum: in seconds, one unless it is given; choose it above the slowest question.
 
     Example:
         >>> import pyarrow as pa, sfumato as sf
@@ -101,10 +112,13 @@ class Session:
         sampled: bool | Mapping[str, bool] = False,
         analyst: str | None = None,
         public: Mapping[str, Any] | None = None,
+        untrusted: bool = False,
+        quantum: Exactable | None = None,
     ) -> None:
         """Check the declaration, open the data and the ledger."""
         from sfumato.backends.duckdb import DuckDB
 
+        pace = pace_of(untrusted, quantum)
         if isinstance(source, Mapping):
             tables = declared(source, unit, schema, rows, sampled)
         else:
@@ -118,7 +132,7 @@ class Session:
             is_file = isinstance(given, str | PathLike)
             kept = opened.version(table.name) or first_label(given) if is_file else nonce()
             labels[table] = each(version, table.name) or kept
-        self._begin(labels, backend, opened, analyst, public or {})
+        self._begin(labels, backend, opened, analyst, public or {}, pace)
         self._lent = isinstance(ledger, Ledger)
         self._kept = kept_files([*tables.values(), *(public or {}).values(), ledger])
 
@@ -134,7 +148,8 @@ class Session:
             source: t.version or ledger.version(t.name) or first_label(t.location)
             for source, t in tables.items()
         }
-        session._begin(versions, backend, ledger, analyst, contract.public)
+        pace = None if contract.quantum is None else Pace(contract.quantum)
+        session._begin(versions, backend, ledger, analyst, contract.public, pace)
         files = [t.location for t in tables.values()]
         files += contract.public.values()
         session._kept = kept_files([*files, contract.ledger, contract.path])
@@ -147,11 +162,13 @@ class Session:
         ledger: Ledger,
         analyst: str | None,
         public: Mapping[str, Any],
+        pace: Pace | None,
     ) -> None:
         self._public, self._snapshots = dict(public), dict[str, Mapping[str, Sequence[Any]]]()
         self._tables = {source.name: source for source in versions}
         self._backend, self._ledger, self._analyst = backend, ledger, analyst
-        self._rng: Rng = system()
+        self._pace = pace
+        self._rng: Rng = system() if pace is None else FixedWork(system())
         self._lent = False
         self._kept = set[Path]()
         self._versions = {source.name: label for source, label in versions.items()}
@@ -177,6 +194,29 @@ class Session:
         if not isinstance(name, str) or name not in self._tables:
             raise UnknownName(f"no table {name!r} here; there are: {', '.join(self._tables)}.")
         return Table(self, self._tables[name])
+
+    def batch(
+        self,
+        questions: Sequence[Question] | Mapping[str, Question],
+        *,
+        weights: Sequence[Exactable] | Mapping[str, Exactable] | None = None,
+    ) -> Batch:
+        """Put questions together, to be answered from one plan for one charge.
+
+        What several of them need is measured once, and the price is shared by all. With a δ it buys
+        more than the questions would get one by one, because what all of them give away together is
+        known beforehand.
+
+        Args:
+            questions: a list of questions that were not asked yet, or a mapping that names them.
+            weights: how much of the price each may take, in proportion; evenly, if not given.
+
+        Example: ``session.batch([trips.count(), trips.mean("fare")]).release(epsilon=1)`` is a list
+        of two answers.
+        """
+        from sfumato.session.batch import Batch
+
+        return Batch(self, questions, weights)
 
     def dummy(self, table: str | None = None, rows: int = 1000) -> pa.Table:
         """Return look-alike rows of a table as Arrow: free, and made from its declaration alone.
@@ -237,6 +277,7 @@ class Session:
         slice: Slice | None = None,
         scope: Scope | None = None,
         sequel: Sequel | None = None,
+        fixed: bool = False,
     ) -> tuple[Release, ...]:
         """Measure parts in one charge, through the kernel. Plans and tables call it."""
         if not parts:
@@ -249,7 +290,12 @@ class Session:
         access = Access(
             self._backend, self._ledger, self._versions, self._analyst, slice, scope, self._rng
         )
-        return measure(parts, access, request=request or nonce(), delta=delta, sequel=sequel)
+        asked = request or nonce()
+        with self._paced():  # an answer, a stored one and a failure alike
+            return measure(parts, access, request=asked, delta=delta, sequel=sequel, fixed=fixed)
+
+    def _paced(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._pace is None else self._pace.kept()
 
     def certificate(self, release: Release) -> Card:
         """Return the certificate of a release, with what the ledger says about it.
@@ -306,9 +352,10 @@ class Session:
 
     def close(self) -> None:
         """Close the data, and the ledger unless another session lent it."""
-        self._backend.close()
-        if not self._lent:
-            self._ledger.close()
+        with self._paced():  # what was read and kept takes time to give back
+            self._backend.close()
+            if not self._lent:
+                self._ledger.close()
 
     def __enter__(self) -> Session:
         """Use the session in a with block."""
@@ -321,9 +368,10 @@ class Session:
     def __repr__(self) -> str:
         """Show what is public: tables, limit, what is left."""
         durable = "" if self._ledger.durable else ", not durable"
+        paced = "" if self._pace is None else f", replies every {show(self._pace.quantum)} s"
         return (
             f"<session over {', '.join(self._tables)}; {self._ledger.budget!r}, "
-            f"{self.remaining} left{durable}>"
+            f"{self.remaining} left{durable}{paced}>"
         )
 
 

@@ -125,7 +125,7 @@ def _bound(name: str, output: Output, node: Node, ranges: Mapping[str, Ends]) ->
             f"sf.mean('column')."
         )
     if output.text is None:
-        return Wanted(name, output, None, None)
+        return _of_rows(name, output)
     visible, expr = scope(node), parse(output.text)
     if output.function == "count_distinct" and _is_unit(expr, node):
         return Wanted(name, output, None, None)
@@ -166,6 +166,17 @@ def _bound(name: str, output: Output, node: Node, ranges: Mapping[str, Ends]) ->
             f"Count it, or group by it."
         )
     return Wanted(name, output, expr, found.kind)
+
+
+def _of_rows(name: str, output: Output) -> Wanted:
+    """Return what is asked of whole rows: their number. That of sums is refused later."""
+    if output.function in RANKS:
+        called = "median" if output.ranks == (HALF,) else output.function
+        raise ExpressionError(
+            f"a {called} is one of the values of a column or an expression, and none is named. "
+            f"Pass its name, as in {called}('fare')."
+        )
+    return Wanted(name, output, None, None)
 
 
 def _is_unit(expr: Expr, node: Node) -> bool:

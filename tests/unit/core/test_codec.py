@@ -63,6 +63,34 @@ def test_encoding_is_fixed(value, text):
     assert repr(again) == repr(value) or isinstance(value, dict | Enum)
 
 
+@pytest.mark.parametrize(
+    "items",
+    [
+        [],
+        ["a", '\u2028"\\'],
+        ["\ud800"],
+        [None, True, "a"],
+        [1, True],
+        [1, None],
+        [1, 2**53 - 1, 1 - 2**53],
+        [1, 2**53],
+        [-(2**53), 1],
+        [10**300],
+        [1.5, 1],
+        ["a", ("b",)],
+        [np.str_("a"), "b"],
+    ],
+    ids=repr,
+)
+def test_column_is_written_item_by_item(items):
+    """However it is done: as each item would be alone."""
+    text = b",".join(map(encode, items))
+    assert encode(items) == b"[" + text + b"]"
+    assert encode(tuple(items)) == b'{"$t":[' + text + b"]}"
+    assert decode(encode(tuple(items))) == tuple(items)
+    assert encode(decode(encode(items))) == encode(items)
+
+
 def test_digest_is_the_hash_of_the_text():
     assert digest([1]) == sha256(b"[1]").hexdigest()
 

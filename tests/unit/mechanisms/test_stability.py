@@ -11,6 +11,7 @@ import sfumato as sf
 from sfumato.accounting import curve
 from sfumato.accounting.pure import basic_epsilon, own_delta
 from sfumato.accounting.zcdp import approximate_rho
+from sfumato.mechanisms import stability
 from sfumato.mechanisms.group import moved, occupied
 from sfumato.mechanisms.threshold import joint_delta
 from sfumato.mechanisms.threshold import made as made_groups
@@ -387,3 +388,21 @@ def test_choice_saturates_at_the_ends_of_64_bits():
     places, noisy = made.choose(np.array([top] * 64, np.int64), SeededRng(3))
     assert places.size == 64
     assert noisy.min() > top - 2**50 and noisy.max() == top
+
+
+def test_groups_in_many_blocks_are_drawn_as_in_one(monkeypatch):
+    histogram = M.StabilityHistogram(scale=2, threshold=9)
+    counts = np.array([0, 12, 3, -1, 10, 9, 2**63 - 1] * 100)
+
+    def drawn():
+        return [each.tolist() for each in histogram.choose(counts, SeededRng(7))]
+
+    places, sums = drawn()
+    monkeypatch.setattr(stability, "_BLOCK", 3)
+    assert drawn() == [places, sums]
+    assert places == sorted(set(places))
+    assert all(counts[place] > 0 for place in places)
+    assert all(9 < noisy < 2**63 for noisy in sums)
+    assert max(sums) > 2**62  # of its own group, and not of the one beside it
+    assert [counts[p] > 2**62 for p in places] == [noisy > 2**62 for noisy in sums]
+    assert [each.tolist() for each in histogram.choose(counts[:1], SeededRng(7))] == [[], []]

@@ -1,9 +1,12 @@
+import copy
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from sfumato.core.codec import decode, encode
 from sfumato.core.errors import DataError, InputError, NumberError
 from sfumato.release import Measure
 
@@ -104,3 +107,76 @@ def test_error_that_covers_nothing_makes_no_interval():
 
     built = Measure.of("p50", 7, Range(), confidence=Fraction(95, 100), mechanism="m")
     assert (built.low, built.high, built.margin, built.covers) == (None, None, None, "nothing")
+
+
+# ---- long columns --------------------------------------------------------------------------------
+
+
+def twins(values, error):
+    """Return the same measure from an array, which it keeps, and from plain integers."""
+    return measure(np.array(values, np.int64), error), measure(list(values), error)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        [0],
+        [3, -1, 4],
+        [2**53 - 1, 1 - 2**53],
+        [2**53 + 10**6],
+        [-(2**53) - 10**6, 0],
+        [2**63 - 1, -(2**63)],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("factor", [Fraction(1, 3), Fraction(10**6)])
+def test_array_is_the_same_measure_as_its_numbers(values, factor, error):
+    array, plain = twins(values, error(factor=factor))
+    assert encode(array) == encode(plain)  # before anybody looked
+    assert hash(array) == hash(plain)
+    assert array == plain
+    assert (array.values, array.low, array.high) == (plain.values, plain.low, plain.high)
+    assert {type(v) for v in (*array.values, *array.low, *array.high)} <= {int}
+    assert repr(array) == repr(plain)
+    assert decode(encode(array)) == plain
+    assert len(array) == len(values)
+    assert array.names == plain.names == [name for name, _, _ in plain.columns()]
+    for twin in (copy.deepcopy(array), copy.copy(array), replace(array)):
+        assert twin == plain
+        assert encode(twin) == encode(plain)
+    renamed = array.replaced(name="m")
+    assert renamed == replace(plain, name="m")
+    assert encode(renamed) == encode(replace(plain, name="m"))
+
+
+def test_interval_beyond_64_bits_is_exact(error):
+    array, _ = twins([2**63 - 1, -(2**63)], error(factor=Fraction(10)))
+    assert array.high[0] == 2**63 + 9
+    assert array.low[1] == -(2**63) - 10
+
+
+def test_array_that_changes_afterwards_changes_nothing(error):
+    given = np.array([1, 2, 3])
+    built = measure(given, error())
+    shown = built.held("values")
+    given[0] = 99
+    assert built.values == (1, 2, 3)
+    with pytest.raises(ValueError, match="read-only"):
+        shown[0] = 99
+
+
+def test_arrays_that_are_no_interval_are_refused():
+    one = np.array([1, 1])
+    for low, high in ((one + 1, one + 1), (one - 1, one - 1), (one[:1], one), ((0, 2), one)):
+        with pytest.raises(InputError, match="intervals"):
+            Measure("n", one, low, high)
+    with pytest.raises(InputError):
+        Measure("n", np.array([[1], [1]]))
+
+
+def test_name_that_a_measure_does_not_have_is_no_column(error):
+    built = measure(np.array([1]), error())
+    assert not hasattr(built, "median")
+    with pytest.raises(AttributeError, match="median"):
+        built.median  # noqa: B018

@@ -11,6 +11,8 @@ import sfumato as sf
 from sfumato.core.errors import AnalystError, InputError, SfumatoError
 from sfumato.core.loss import Pure
 from sfumato.mechanisms import DiscreteLaplace
+from sfumato.relation.copied import Copy
+from sfumato.relation.lower import Names, _select
 from sfumato.session.exact import Exact
 
 
@@ -27,7 +29,8 @@ def test_constant_column_does_not_overflow(town, column, computed):
     assert isinstance(row["m0"], int)
 
 
-def test_every_number_in_a_plan_has_64_bits(town):
+@pytest.mark.parametrize("copied", [False, True])
+def test_every_number_in_a_plan_has_64_bits(town, copied):
     session = town()
     texts = [
         "1",
@@ -38,11 +41,14 @@ def test_every_number_in_a_plan_has_64_bits(town):
         "5 % 3",
     ]
     table = session.table().with_columns(**{f"c{i}": text for i, text in enumerate(texts)})
-    from sfumato.relation.lower import _select
-
+    source = session.table()._node
+    copy = Copy(source, "sfumato_kept_table_0", source.columns)
+    names = Names((), {}, {source: copy} if copied else {})
     types = ", ".join(f"typeof(c{i}) AS t{i}" for i in range(len(texts)))
-    sql = f"SELECT {types} FROM ({_select(table._node, ())}) LIMIT 1"  # noqa: S608
-    found = session._backend.run(sql, {})
+    sql = f"SELECT {types} FROM ({_select(table._node, names)}) LIMIT 1"  # noqa: S608
+    tables = {copy.name: session._backend.run(copy.sql, {})}
+    assert tables[copy.name].schema.field("age").type == pa.int16()
+    found = session._backend.run(sql, {}, tables)
     assert set(found.to_pylist()[0].values()) == {"BIGINT"}
 
 

@@ -87,7 +87,8 @@ def test_rows_of_chosen_groups(table, chosen, columns, cuts):
     kinds = (pa.int64(), pa.string(), pa.int64())
     arrays = [chunked([row[i] for row in rows], kinds[i], cuts) for i in range(columns)]
     expected = [rows.index(key) if key in rows else -1 for key in keys]
-    assert _found(arrays, keys).tolist() == expected
+    sought = [[key[i] for key in keys] for i in range(columns)]
+    assert _found(arrays, sought).tolist() == expected
 
 
 def test_columns_called_as_the_statement_calls_its_own():

@@ -1,0 +1,128 @@
+"""Tables that many statements of one release read: copied once, the columns that are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sfumato.relation.expr import names, quoted
+from sfumato.relation.kind import Kind, Words, narrow
+from sfumato.relation.node import (
+    Distinct,
+    Filter,
+    Join,
+    Node,
+    PerUnit,
+    Project,
+    Truncate,
+    Union,
+    carries,
+    scope,
+)
+from sfumato.relation.source import HIDDEN, KEPT, Source
+
+if TYPE_CHECKING:
+    from sfumato.relation.aggregate import Aggregate
+    from sfumato.relation.occurrence import Occurrence
+    from sfumato.relation.values import Values
+
+_OFTEN = 3  # statements for which a copy pays
+_BYTES = 2**30  # of memory for one copy
+_TEXT = 40  # bytes of a text, about
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A private table in memory, for one release.
+
+    Attributes:
+        source: the table.
+        name: what statements call the copy.
+        columns: those that are in it.
+    """
+
+    source: Source
+    name: str
+    columns: tuple[str, ...]
+
+    @property
+    def most(self) -> int:
+        """How many rows may be copied."""
+        return _BYTES // (sum(_size(scope(self.source)[name]) for name in self.columns) + 8)
+
+    @property
+    def sql(self) -> str:
+        """The statement that makes it: whole numbers in as few bytes as their range needs."""
+        picked = []
+        for name in self.columns:
+            held = narrow(scope(self.source)[name])
+            narrowed = f"CAST({quoted(name)} AS {held}) AS {quoted(name)}"
+            picked.append(narrowed if held else quoted(name))
+        picked += [HIDDEN] if carries(self.source) else []
+        return f"SELECT {', '.join(picked)}\nFROM {quoted(self.source.name)}"
+
+    @property
+    def rows(self) -> str:
+        """What a statement reads: whole numbers as it computes with them."""
+        picked = []
+        for name in self.columns:
+            wide = f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}"
+            picked.append(wide if narrow(scope(self.source)[name]) else quoted(name))
+        picked += [HIDDEN] if carries(self.source) else []
+        return f"(SELECT {', '.join(picked)} FROM {quoted(self.name)})"
+
+
+def copies(queries: Iterable[Aggregate | Occurrence | Values]) -> dict[Source, Copy]:
+    """Return the tables that are worth a copy, because many statements read them."""
+    used: dict[Source, set[str]] = {}
+    reads: dict[Source, set[Any]] = {}
+    for query in queries:
+        wanted = {*query.keys.columns, *_measured(query)}
+        for source, columns in _needed(query.node, wanted).items():
+            used.setdefault(source, set()).update(columns)
+            reads.setdefault(source, set()).add((query.node, query.keys))
+    return {
+        source: Copy(source, f"{KEPT}table_{i}", tuple(c for c in scope(source) if c in columns))
+        for i, (source, columns) in enumerate(used.items())
+        if len(reads[source]) >= _OFTEN and columns
+    }
+
+
+def _measured(query: Aggregate | Occurrence | Values) -> set[str]:
+    """Return the columns whose values are counted, added up or put into order."""
+    expr = getattr(query, "expr", None) or getattr(getattr(query, "quantity", None), "expr", None)
+    return set() if expr is None else set(names(expr))
+
+
+def _needed(node: Node, wanted: set[str]) -> dict[Source, set[str]]:
+    """Return which columns of which tables a relation is made of, if so many are wanted of it."""
+    match node:
+        case Source():
+            return {node: wanted}
+        case Filter():
+            return _needed(node.child, wanted | set(names(node.condition)))
+        case Project():
+            return _needed(node.child, {name for _, expr in node.columns for name in names(expr)})
+        case Truncate() | Distinct():
+            return _needed(node.child, set(scope(node.child)))
+        case Join():
+            public = {name for name, _, _ in node.table.columns}
+            keys = {name for name, _, _ in node.table.keys}
+            return _needed(node.child, (wanted - public) | keys)
+        case PerUnit():
+            summed = {n for _, s in node.summaries if s.expr is not None for n in names(s.expr)}
+            return _needed(node.child, {*node.keys, *summed})
+        case Union():
+            found: dict[Source, set[str]] = {}
+            for half in (node.first, node.second):
+                for source, columns in _needed(half, set(scope(half))).items():
+                    found.setdefault(source, set()).update(columns)
+            return found
+
+
+def _size(kind: Kind) -> int:
+    """Return how many bytes a value takes, about."""
+    if isinstance(kind, Words):
+        return _TEXT
+    return {"SMALLINT": 2, "INTEGER": 4}.get(narrow(kind) or "", 8)
