@@ -6,6 +6,7 @@ import importlib
 import json
 import pkgutil
 import platform
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import numpy as np
 
 import benchmarks.accuracy
 import benchmarks.speed
+from benchmarks.process import peak
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -27,20 +29,30 @@ def names() -> list[str]:
 
 
 def main(wanted: list[str]) -> None:
-    """Run the benchmarks whose names contain one of the words given, or all."""
-    for name in names():
-        if wanted and not any(word in name for word in wanted):
-            continue
-        print(f"== {name}", flush=True)
-        try:
-            result = importlib.import_module(f"benchmarks.{name}").run()
-        except FileNotFoundError as missing:
-            print(f"left out: it needs {missing}", flush=True)
-            continue
-        machine = {"python": platform.python_version(), "numpy": np.__version__}
-        text = json.dumps({"machine": machine, **result}, indent=2) + "\n"
-        print(text)
-        (RESULTS / f"{name}.json").write_text(text)
+    """Run the benchmarks whose names contain one of the words given, or all.
+
+    Several run one after the other in processes of their own, so that the memory of each is known.
+    """
+    found = [name for name in names() if not wanted or any(word in name for word in wanted)]
+    if len(found) == 1:
+        _measured(found[0])
+        return
+    for name in found:
+        subprocess.run([sys.executable, "-m", "benchmarks", name], check=True)
+
+
+def _measured(name: str) -> None:
+    print(f"== {name}", flush=True)
+    try:
+        result = importlib.import_module(f"benchmarks.{name}").run()
+    except FileNotFoundError as missing:
+        print(f"left out: it needs {missing}", flush=True)
+        return
+    machine = {"python": platform.python_version(), "numpy": np.__version__}
+    # Of this process; where a benchmark starts others, their peaks are in its result.
+    text = json.dumps({"machine": machine, "own_peak_mebibytes": peak(), **result}, indent=2) + "\n"
+    print(text)
+    (RESULTS / f"{name}.json").write_text(text)
 
 
 if __name__ == "__main__":

@@ -22,14 +22,14 @@ def alone(action: Callable[..., Any], *given: Any) -> dict[str, Any]:
 
 def _measured(action: Callable[..., Any], given: tuple[Any, ...]) -> dict[str, Any]:
     timed = action(*given)
-    before = _peak()
+    before = peak()
     start = time.perf_counter()
     result = timed()
     seconds = time.perf_counter() - start
-    return {"seconds": seconds, "result": result, "before": before, "peak": _peak()}
+    return {"seconds": seconds, "result": result, "before": before, "peak": peak()}
 
 
-def _peak() -> int:
+def peak() -> int:
     """Return the most memory that this program had so far, in MiB."""
     status = Path("/proc/self/status")
     if status.exists():  # what getrusage says is that of the parent, if that had more

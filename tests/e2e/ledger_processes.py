@@ -6,13 +6,16 @@ the commands are the functions in `COMMANDS`. Each prints one line of JSON.
 What is killed is a `Program`; a new one is a row in `PROGRAMS`.
 """
 
+import itertools
 import json
 import os
 import signal
 import sqlite3
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
@@ -25,8 +28,11 @@ from sfumato.core.codec import decode, digest, encode
 from sfumato.core.errors import BudgetExceeded, LedgerError, RequestError
 from sfumato.core.loss import Pure
 from sfumato.ledger import Branch, Ledger, verify
+from sfumato.ledger import backup as ledger_backup
 from sfumato.ledger import connection as ledger_connection
+from sfumato.noise.rng import system
 from sfumato.session.exact import Exact
+from sfumato.session.staged import StagedPlan
 
 PROCESSES, THREADS = 8, 2
 
@@ -153,37 +159,145 @@ def touch(path, rounds):
     }
 
 
+DAY = 86_400 * 10**9  # nanoseconds
+YEAR = 365 * DAY
+CLOCKS = {  # of a process, given the true time and how often it was asked
+    "true": lambda now, _: now,
+    "slow": lambda now, _: now - 40 * YEAR,
+    "fast": lambda now, _: now + 40 * YEAR,
+    "stopped": lambda now, _: 0,
+    "before 1970": lambda now, _: -YEAR,
+    "backward": lambda now, asked: now - asked * DAY,
+    "jumping": lambda now, asked: now + (-1) ** asked * asked * DAY,
+    "far": lambda now, _: now + 9_000 * YEAR,
+}
+
+
+def disagree(path, cap):
+    """Let eight processes charge one ledger, each by another clock; return what the entries say."""
+    Ledger.create(path, sf.Budget(int(cap)), sf.Unit.row(), timeout=120).close()
+    true = time.time_ns
+
+    def work(number, say):
+        clock, asked = list(CLOCKS.values())[number], iter(range(10**9))
+        time.time_ns = lambda: clock(true(), next(asked))
+        ledger, granted = Ledger.open(path, timeout=120), 0
+        for i in range(int(cap)):
+            name = f"{number}.{i}"
+            with suppress(BudgetExceeded):
+                request = ledger.reserve(name, None, "t", "1", name, Pure(1))
+                ledger.touch(request)
+                ledger.settle(request, name.encode())
+                again = ledger.reserve(name, None, "t", "1", name, Pure(1))
+                granted += again.answer == name.encode()
+        ledger.refresh(f"of {number}", "first")
+        ledger.refresh(f"of {number}", "second")
+        say([granted, ledger.version(f"of {number}"), str(ledger.remaining().epsilon)])
+
+    codes, said = together(work)
+    ledger, found = Ledger.open(path), verify(path)
+    history = ledger.history()
+    times = [event.time for event in history]
+    return {
+        "codes": codes,
+        "granted": sum(granted for granted, _, _ in said),
+        "versions": [version for _, version, _ in said],
+        "left": [left for _, _, left in said],
+        "ok": found.ok,
+        "ordered": [event.seq for event in history] == [*range(1, len(history) + 1)],
+        "backward": sum(b < a for a, b in itertools.pairwise(times)),
+        "shown": len({event.moment for event in history}),
+    }
+
+
+def draws(session, number):
+    """Return words, and the numbers of a release whose exact numbers are always the same."""
+    words = system().words(1000).tolist()
+    asked = session.table().filter(f"x < {100 + number}").group_by("zone").agg(x=sf.sum("x"))
+    return words, list(asked.release(epsilon="0.01").measures[0].values)
+
+
+def fork_and_draw(path, count):
+    """Let children of a process that has drawn draw words and a release; return all of them."""
+    with open_session(path) as session:
+        session.table().sum("x").release(epsilon="0.01")
+    mine = system().words(1000).tolist()
+    children = [fork(lambda say, n=n: say(draws(open_session(path), n))) for n in range(int(count))]
+    reaped = [reap(*child) for child in children]
+    return {
+        "codes": [code for code, _ in reaped],
+        "words": [mine, *(line[0] for _, lines in reaped for line in lines)],
+        "releases": [line[1] for _, lines in reaped for line in lines],
+    }
+
+
+def draw_in_threads(path, count):
+    """Let threads that begin together draw words and a release each; return all of them."""
+    session, ready = open_session(path), threading.Barrier(int(count))
+
+    def work(number):
+        ready.wait()
+        return draws(session, number)
+
+    with ThreadPoolExecutor(int(count)) as pool:
+        drawn = list(pool.map(work, range(int(count))))
+    return {"words": [words for words, _ in drawn], "releases": [values for _, values in drawn]}
+
+
 class Program(NamedTuple):
     """What is killed.
 
     Attributes:
-        make: makes a ledger at a path, with a budget of four times `PRICE`.
+        make: makes a ledger at a path, with `BUDGET`.
         serve: answers requests ``[(id, question)]``, each for `PRICE`, from the ledger at a path:
             ``serve(path, requests, reach, reply)``. It calls ``reach(point)`` at the `INSIDE`
             points (those of the ledger are reached without its help) and ``reply(id, answer)``
             with the bytes that it shows, or None if the request has failed.
         steps: the methods of the ledger that it calls, once for every request but the first.
+        moments: points inside of each of them; of several threads one acts for the others, so that
+            they are those of any.
+        more: further points.
+        check: what else is looked at after a crash: given the path, it returns what is wrong.
     """
 
     make: object
     serve: object
     steps: tuple = ("create", "reserve", "touch", "settle")
+    moments: tuple | None = None
+    more: tuple = ()
+    check: object = lambda _: []
 
     @property
     def points(self):
         """Where it is killed."""
+        within = [f"{step}: {moment}" for step in self.steps for moment in MOMENTS]
         return [
             *(f"{when} {step}" for step in self.steps for when in ("before", "after")),
-            *(f"{step}: {moment}" for step in self.steps for moment in MOMENTS),
+            *(within if self.moments is None else self.moments),
             *INSIDE,
+            *self.more,
         ]
 
 
 GOLDEN = 0.6180339887
 PRICE = Fraction(1, 4)
+BUDGET = 6 * PRICE  # three requests, and all of them anew
 REQUESTS = [("q1", "plan 1"), ("q2", "plan 2"), ("q3", "plan 3")]
-STEPS = ("create", "reserve", "touch", "settle", "open_scope", "close_scope")
+STEPS = ("create", "reserve", "touch", "settle", "open_scope", "close_scope", "backup")
 MOMENTS = ("after BEGIN", "after INSERT", "before COMMIT", "after COMMIT")
+STATEMENTS = tuple(
+    f"{when} {word}"
+    for word in ("BEGIN", "SAVEPOINT", "INSERT", "RELEASE", "COMMIT")
+    for when in ("before", "after")
+)
+COPYING = (
+    "before BEGIN",
+    "after BEGIN",
+    "before COMMIT",
+    "after COMMIT",
+    "before link",
+    "after link",
+)
 INSIDE = ("during read", "after read", "after draw", "after reply")
 
 
@@ -191,12 +305,18 @@ class Scythe:
     """Kills its own process when it has reached a point for the nth time."""
 
     def __init__(self, point=None, turn=1):
-        self.point, self.turn, self.step = point, turn, None
+        self.point, self.turn = point, turn
+        self.of_thread, self.lock = threading.local(), threading.Lock()
 
     def reach(self, point):
-        self.turn -= point == self.point
-        if self.turn == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+        with self.lock:
+            self.turn -= point == self.point
+            if self.turn == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def reach_within(self, moment):
+        self.reach(f"{getattr(self.of_thread, 'step', None)}: {moment}")
+        self.reach(f"any: {moment}")
 
     def arm(self):
         """Reach the points of the ledger in this process, which must be one that can be spared."""
@@ -205,31 +325,47 @@ class Scythe:
         class Deadly(sqlite3.Connection):
             def execute(self, sql, *values):
                 word = sql.split(" ", 1)[0]
-                scythe.reach(f"{scythe.step}: before {word}")
+                scythe.reach_within(f"before {word}")
                 result = super().execute(sql, *values)
-                scythe.reach(f"{scythe.step}: after {word}")
+                scythe.reach_within(f"after {word}")
                 return result
 
         connect = sqlite3.connect
         ledger_connection.sqlite3.connect = lambda *a, **k: connect(*a, factory=Deadly, **k)
+        ledger_backup.os = Linking(self.reach_within)
         for step in STEPS:
             watched = self.watch(step, getattr(Ledger, step))
             setattr(Ledger, step, staticmethod(watched) if step == "create" else watched)
 
     def watch(self, step, method):
         def run(*values, **options):
-            self.step = step
+            self.of_thread.step = step
             self.reach(f"before {step}")
             result = method(*values, **options)
-            self.step = None
+            self.of_thread.step = None
             self.reach(f"after {step}")
             return result
 
         return run
 
 
+class Linking:
+    """The module `os`, of which one function reaches points."""
+
+    def __init__(self, reach):
+        self.reach = reach
+
+    def __getattr__(self, name):
+        return getattr(os, name)
+
+    def link(self, *paths):
+        self.reach("before link")
+        os.link(*paths)
+        self.reach("after link")
+
+
 def make_ledger(path):
-    Ledger.create(path, sf.Budget(4 * PRICE), sf.Unit.row()).close()
+    Ledger.create(path, sf.Budget(BUDGET), sf.Unit.row()).close()
 
 
 def serve_from_scopes(path, requests, reach, reply):
@@ -241,9 +377,42 @@ def serve_from_scopes(path, requests, reach, reply):
         ledger.close_scope(scope)
 
 
-def serve_from_ledger(path, requests, reach, reply, scope=None):
-    """Do by hand what a release does; the noise is so large that no two answers are equal."""
+def serve_from_threads(path, requests, reach, reply):
+    """Answer all requests at once: their threads share commits."""
     ledger = Ledger.open(path)
+    with ThreadPoolExecutor(len(REQUESTS)) as pool:
+        served = [
+            pool.submit(serve_from_ledger, path, [asked], reach, reply, None, ledger)
+            for asked in requests
+        ]
+        for each in served:
+            each.result()  # raises what it did
+
+
+def serve_and_copy(path, requests, reach, reply):
+    """Make a copy of the ledger after every request; one that is there is not made again."""
+    for asked in requests:
+        serve_from_ledger(path, [asked], reach, reply)
+        copy = path.with_name(f"{path.name} after {asked[0]}")
+        if not copy.exists():
+            Ledger.open(path).backup(copy)
+
+
+def check_copies(path):
+    """Say what is wrong with copies: each is whole, and a prefix of the ledger."""
+    wrong = []
+    for copy in path.parent.glob(f"{path.name} after *"):
+        if copy.name.endswith((".part", "-wal", "-shm", "-journal")):
+            continue  # left by the crash, under a name that nobody takes for a copy
+        found = verify(copy)
+        if not (found.ok and verify(path, found.head).ok):
+            wrong.append("a copy is not whole, or not of this ledger")
+    return wrong
+
+
+def serve_from_ledger(path, requests, reach, reply, scope=None, ledger=None):
+    """Do by hand what a release does; the noise is so large that no two answers are equal."""
+    ledger = ledger or Ledger.open(path)
     for request, question in requests:
         try:
             granted = ledger.reserve(request, None, "t", "1", question, Pure(PRICE), scope=scope)
@@ -272,30 +441,41 @@ QUESTIONS = {
 }
 
 
-def open_session(path):
+def open_session(path, unit=None):
     """Open a session; one row moves a sum so far that no two noisy answers are equal."""
     return sf.Session(
-        pa.table({"x": [1, 2, 3], "zone": ["A", "B", "A"]}),
-        unit=sf.Unit.row(),
+        pa.table({"id": [7, 7, 8], "x": [1, 2, 3], "zone": ["A", "B", "A"]}),
+        unit=unit or sf.Unit.row(),
         schema=sf.Schema(x=sf.Integer(0, 2**40), zone=sf.Category(["A", "B"])),
-        budget=sf.Budget(4 * PRICE),
+        budget=sf.Budget(BUDGET),
         ledger=path,
         version="1",
     )
 
 
-def make_by_session(path):
+def make_by_session(path, unit=None):
     """Make a ledger, as a session does; one that is there is not made again."""
     try:
         Ledger.open(path).close()
     except LedgerError:
-        open_session(path).close()
+        open_session(path, unit).close()
     else:
         raise LedgerError("there is one already.")
 
 
-def serve_from_session(path, requests, reach, reply):
-    session = open_session(path)
+BOUGHT = sf.Unit.by("id", max_rows="auto")  # every question buys its cap first
+
+
+def make_staged(path):
+    make_by_session(path, BOUGHT)
+
+
+def serve_staged(path, requests, reach, reply):
+    serve_from_session(path, requests, reach, reply, BOUGHT)
+
+
+def serve_from_session(path, requests, reach, reply, unit=None):
+    session = open_session(path, unit)
     run, drawn = session._backend.run, Exact.drawn
 
     def read(*values):
@@ -312,8 +492,10 @@ def serve_from_session(path, requests, reach, reply):
     session._backend.run, Exact.drawn = read, draw
     for request, question in requests:
         plan = QUESTIONS[question](session.table()).explain(epsilon=PRICE)
+        staged = isinstance(plan, StagedPlan)
+        asked = (plan.first, plan) if staged else (plan.parts, None)
         try:
-            answer = encode(session.perform(plan.parts, request=request))
+            answer = encode(session.perform(asked[0], request=request, sequel=asked[1]))
         except RequestError:
             answer = None
         reply(request, answer)
@@ -323,7 +505,17 @@ def serve_from_session(path, requests, reach, reply):
 PROGRAMS = {
     "ledger": Program(make_ledger, serve_from_ledger),
     "session": Program(make_by_session, serve_from_session),
-    "scope": Program(make_ledger, serve_from_scopes, STEPS),
+    "scope": Program(make_ledger, serve_from_scopes, STEPS[:6]),
+    "threads": Program(
+        make_ledger, serve_from_threads, moments=tuple(f"any: {each}" for each in STATEMENTS)
+    ),
+    "staged": Program(make_staged, serve_staged),
+    "backup": Program(
+        make_ledger,
+        serve_and_copy,
+        more=("before backup", "after backup", *(f"backup: {each}" for each in COPYING)),
+        check=check_copies,
+    ),
 }
 
 
@@ -385,6 +577,7 @@ def examine(program, path, replies):
         if not isinstance(ask(ledger, first[left.request_id]), RequestError):
             wrong.append("what was touched is granted again")
         ledger.abandon(left)
+    wrong += program.check(path)
     return wrong + go_on(program, ledger, path, stored, {left.request_id for left in touched})
 
 
@@ -412,14 +605,14 @@ def go_on(program, ledger, path, stored, lost):
     if spent(ledger) != PRICE * len(REQUESTS):
         wrong.append("the repetition was charged again, or not at all")
     anew = [(f"{request} anew", question) for request, question in REQUESTS if request in lost]
-    _, _, paid = run(program, path, anew)
+    _, _, paid = run(program, path, anew) if anew else (0, False, {})
     if len(paid) != len(lost) or None in paid.values():
         wrong.append("what has failed cannot be asked again under a new id")
     if spent(ledger) != PRICE * len(REQUESTS + anew):
         wrong.append("asking anew was not charged")
     if not verify(path, head).ok:
         wrong.append("the ledger is damaged after the repetition")
-    return wrong
+    return wrong + program.check(path)
 
 
 def ask(ledger, event):
@@ -433,7 +626,7 @@ def ask(ledger, event):
 
 
 def spent(ledger):
-    return 4 * PRICE - ledger.remaining().epsilon
+    return BUDGET - ledger.remaining().epsilon
 
 
 def kill(folder, name, rounds, moments):
@@ -456,7 +649,15 @@ def kill(folder, name, rounds, moments):
     return {"points": program.points, "died": died, "died_any_time": died_any_time, "wrong": wrong}
 
 
-COMMANDS = {"race": race, "parts": race_parts, "touch": touch, "kill": kill}
+COMMANDS = {
+    "race": race,
+    "parts": race_parts,
+    "touch": touch,
+    "kill": kill,
+    "clocks": disagree,
+    "forks": fork_and_draw,
+    "threads": draw_in_threads,
+}
 
 if __name__ == "__main__":
     command, where, *arguments = sys.argv[1:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,18 +16,20 @@ from sfumato.ledger.verify import verify
 def new_file(path: Path) -> Iterator[Path]:
     """Make a file under another name, which gets its own when the block is left.
 
-    So there is never half a copy under that name, and nothing is written over.
+    So there is never half a copy under that name, and nothing is written over. That other name is
+    used once: what a killed process left under it stands in nobody's way.
 
     Raises:
         LedgerError: there is a file already, or it cannot be written.
     """
-    part = path.with_name(f"{path.name}.part")
     try:
         if path.exists():
             raise exists()
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        file, name = tempfile.mkstemp(".part", f"{path.name}.", path.parent)  # for its owner alone
+        os.close(file)
     except OSError:
         raise unwritable() from None
+    part = Path(name)
     try:
         yield part
         os.link(part, path)  # not renamed: that would write over what came in the meantime

@@ -174,8 +174,11 @@ class Event:
 
     @property
     def moment(self) -> datetime:
-        """When it was written, by the clock of the machine."""
-        return datetime.fromtimestamp(self.time / 10**6, UTC)
+        """When it was written, by the clock of the machine; what no calendar shows is its end."""
+        try:
+            return datetime.fromtimestamp(self.time / 10**6, UTC)
+        except (ValueError, OverflowError, OSError):  # a clock that went wrong
+            return (datetime.max if self.time > 0 else datetime.min).replace(tzinfo=UTC)
 
     def __repr__(self) -> str:
         """Show what happened, shortly."""

@@ -28,11 +28,19 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Request:
-    """Where a request stands."""
+    """Where a request stands. There may be millions: of its entries no more is kept than needed.
+
+    Attributes:
+        state: its state.
+        body: the hash of what it asks for.
+        entry: the number of its reservation.
+        held: what would be given back: its charge, its part and its scope.
+    """
 
     state: str | None = None
     body: bytes | None = None
-    reserved: Event | None = None
+    entry: int | None = None
+    held: tuple[bytes | None, bytes | None, int | None] | None = None
 
 
 @dataclass(slots=True)
@@ -139,20 +147,24 @@ class Replay:
             yield "the data was closed"
         if event.kind in ("reserved", "given"):
             yield from self._ask(event, request)
-        elif event.ref != (request.reserved.seq if request.reserved else None):
+        elif event.ref != request.entry:
             yield "it refers to another reservation"
-        elif event.kind == "returned" and request.reserved:
-            yield from self._return(event, request.reserved)
+        elif event.kind == "returned" and request.held is not None:
+            yield from self._return(event, *request.held)
+        if event.kind not in ("reserved", "given"):
+            request.held = None  # it is read, or over: nothing can be given back any more
         if event.kind == "settled" and event.body is not None:
             self.answers[event.seq] = event.body
             self.known_to.add((event.analyst, event.body))
         request.state, request.body = event.state, event.body
 
-    def _return(self, event: Event, reserved: Event) -> Iterator[str]:
-        scope = reserved.scope if reserved.scope in self.count.scopes else None
-        if event.charge is None or event.charge != reserved.charge:
+    def _return(
+        self, event: Event, charge: bytes | None, part: bytes | None, scope: int | None
+    ) -> Iterator[str]:
+        still_open = scope if scope in self.count.scopes else None
+        if event.charge is None or event.charge_bytes != charge:
             yield "it gives back another charge than was made"
-        elif (event.part, event.scope) != (reserved.part, scope):
+        elif (event.part, event.scope) != (part, still_open):
             yield "it gives back to another part or scope than was charged"
         else:
             self._count(event, event.charge, -1)
@@ -195,7 +207,8 @@ class Replay:
             yield "it gives the answer to another question"
         if (event.charge_bytes is None) != free:
             yield "its charge is missing, or was not due"
-        request.reserved, branch = event, event.branch
+        request.entry, branch = event.seq, event.branch
+        request.held = (event.charge_bytes, event.part, event.scope)
         if branch and self.widths.setdefault(branch.family, branch.width) != branch.width:
             yield "its family of parts had another width"
         if event.loss is None:

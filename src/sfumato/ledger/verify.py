@@ -12,6 +12,7 @@ from sfumato.ledger.connection import Connection, missing
 from sfumato.ledger.event import COLUMNS, Event
 from sfumato.ledger.journal import SCHEMA, Journal
 from sfumato.ledger.replay import Replay
+from sfumato.ledger.structure import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +95,7 @@ def replay(connection: sqlite3.Connection, head: str | None = None) -> Verificat
 
 def _structure(connection: sqlite3.Connection) -> Iterator[str]:
     """Check the pages of the file, its tables and its guards."""
-    if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+    if not whole(connection):
         yield "the pages of the file are damaged."
     found = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     if sorted(sql for (sql,) in found) != sorted(SCHEMA):

@@ -12,6 +12,7 @@ from sfumato.ledger.admission import share_of, shares, total_limits
 from sfumato.ledger.connection import corrupt
 from sfumato.ledger.journal import Journal
 from sfumato.ledger.order import Reservation, checked_name
+from sfumato.ledger.structure import sound
 from sfumato.ledger.verify import Verification, replay
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class View:
         with self._file.transaction(write=False) as sqlite:
             journal = Journal(sqlite)
             self._header, origin = journal.header()
-            first = journal.entry(1)
-        if first is not None and first.prev_hash != origin:  # the header was changed since
+            first, fits = journal.entry(1), sound(sqlite)
+        if not fits or (first is not None and first.prev_hash != origin):  # damaged since
             raise corrupt()
         self._seen = (0, origin)
         self._believed: dict[Event, None] = {}

@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -74,8 +75,24 @@ def test_copy_that_does_not_pass_is_not_kept(make, ask, path, tmp_path):
     other.close()
     with pytest.raises(LedgerCorrupt):
         Ledger.open(path).backup(tmp_path / "copy")
-    assert not (tmp_path / "copy").exists()
-    assert not (tmp_path / "copy.part").exists()
+    assert not list(tmp_path.glob("copy*"))
+
+
+def test_what_a_killed_process_left_of_a_copy_stands_in_nobodys_way(
+    make, ask, tmp_path, monkeypatch
+):
+    ledger = make()
+    ask(ledger)
+    with monkeypatch.context() as patch:  # as when it is killed: what is half made stays
+        patch.setattr(Path, "unlink", lambda *_, **__: None)
+        patch.setattr("sfumato.ledger.backup.check", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ledger.backup(tmp_path / "copy")
+    (left,) = tmp_path.glob("copy*")
+    assert left.suffix == ".part"
+    assert left.stat().st_mode & 0o077 == 0
+    assert verify(tmp_path / "copy", ledger.backup(tmp_path / "copy")).ok
+    assert left.exists()  # it may be in use
 
 
 def test_ledger_in_memory_can_be_kept(ask, tmp_path):

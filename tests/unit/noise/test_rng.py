@@ -46,28 +46,31 @@ def test_words_handed_out_are_wiped_from_the_pool():
     assert not np.isin(handed, rng._local.pool).any()
 
 
-def _first_words(_):
-    return system().words(4).tobytes()
+def _many_words(_):
+    return system().words(1000)
 
 
 def test_forked_children_draw_different_words():
     system().words(10)  # a warm parent: children inherit its pool
-    with multiprocessing.get_context("fork").Pool(8) as pool:
-        seen = pool.map(_first_words, range(64), chunksize=1)
-    seen.append(system().words(4).tobytes())
-    assert len(set(seen)) == 65
+    with multiprocessing.get_context("fork").Pool(64) as pool:
+        seen = pool.map(_many_words, range(64), chunksize=1)
+    seen.append(system().words(1000))
+    assert np.unique(np.concatenate(seen)).size == 65_000  # two are equal with odds of 2^-33
 
 
 def test_threads_draw_different_words():
-    seen, rng = [], system()
-    threads = [
-        threading.Thread(target=lambda: seen.append(rng.words(4).tobytes())) for _ in range(32)
-    ]
+    seen, rng, ready = [], system(), threading.Barrier(64)
+
+    def draw():
+        ready.wait()
+        seen.append(rng.words(1000))
+
+    threads = [threading.Thread(target=draw) for _ in range(64)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(set(seen)) == 32
+    assert np.unique(np.concatenate(seen)).size == 64_000
 
 
 @pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])

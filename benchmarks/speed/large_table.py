@@ -1,0 +1,88 @@
+"""10^8 rows of 10^7 users in a Parquet file: counts, sums and means of 1,000 groups, unloaded.
+
+Row by row next to the plain query of the engine; by users, of whom three groups and one row in
+each count, next to the same bound written by hand, as in `truncation`. By users the file is read in
+as many passes as keep memory bounded. Each runs in a process of its own; the most memory it had is
+in the result, and the limit is 8 GiB. What is by hand may spill to the disk; ours never does.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import duckdb
+
+import sfumato as sf
+from benchmarks.process import alone
+from benchmarks.speed.truncation import BY_HAND, PLAIN, UNITS
+from benchmarks.timing import seconds
+
+ROWS, USERS, GROUPS, ROUNDS = 10**8, 10**7, 1000, 3
+MOST_MEMORY = 8 * 1024  # MiB
+SCHEMA = sf.Schema(zone=sf.Integer(0, GROUPS - 1), fare=sf.Real(0, 100, step="0.01"))
+CAPPED = "3 groups, 1 row in each"
+
+
+def run() -> dict[str, Any]:
+    """Time both, in turn with what is written by hand."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "large.parquet"
+        _write(file)
+        cases = {"rows": (PLAIN, sf.Unit.row()), "users": (BY_HAND[CAPPED], UNITS[CAPPED])}
+        found = {name: _compared(file, *case) for name, case in cases.items()}
+        size = file.stat().st_size >> 20
+    return {
+        "table_rows": ROWS,
+        "users": USERS,
+        "groups": GROUPS,
+        "file_mebibytes": size,
+        "limit_mebibytes": MOST_MEMORY,
+        **found,
+    }
+
+
+def _write(file: Path) -> None:
+    # As unequal as words: the logarithm of a user's place is uniform.
+    with duckdb.connect() as engine:
+        engine.execute("SELECT setseed(0.5)")
+        engine.execute(
+            f"COPY (SELECT CAST(floor(exp(random() * ln({USERS}))) AS INTEGER) AS user, "
+            f"CAST(floor({GROUPS} * random() * random()) AS SMALLINT) AS zone, "
+            f"100 * random() * random() AS fare FROM range({ROWS})) TO '{file}' (FORMAT parquet)"
+        )
+
+
+def _compared(file: Path, text: str, unit: sf.Unit) -> dict[str, Any]:
+    actions = {"by_hand": (_by_hand, text), "ours": (_ours, unit)}
+    times: dict[str, list[float]] = {name: [] for name in actions}
+    peaks = dict.fromkeys(actions, 0)
+    for _ in range(ROUNDS):
+        for name, (action, given) in actions.items():
+            made = alone(action, file, given)
+            times[name].append(made["result"])
+            peaks[name] = max(peaks[name], made["peak"])
+    hand, ours = (median(times[name]) for name in actions)
+    return {
+        "by_hand_seconds": round(hand, 2),
+        "seconds": round(ours, 2),
+        "over_hand": round(ours / hand, 2),
+        "by_hand_peak_mebibytes": peaks["by_hand"],
+        "peak_mebibytes": peaks["ours"],
+    }
+
+
+def _by_hand(file: Path, text: str) -> Callable[[], float]:
+    engine = duckdb.connect(config={"temp_directory": str(file.parent)})
+    engine.execute("SET enable_progress_bar = false")
+    return lambda: seconds(lambda: engine.execute(text.format(file=file)).fetchall())
+
+
+def _ours(file: Path, unit: sf.Unit) -> Callable[[], float]:
+    session = sf.Session(file, unit=unit, schema=SCHEMA, budget=sf.Budget(10))
+    zones = session.table().group_by("zone")
+    question = zones.agg(n=sf.count(), total=sf.sum("fare"), mean=sf.mean("fare"))
+    return lambda: seconds(lambda: question.release(epsilon=1))
