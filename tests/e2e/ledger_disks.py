@@ -1,7 +1,8 @@
 """A ledger on a disk that says no: full, read-only, or protected.
 
 Run as a program of its own, because it mounts, limits itself and gives up its rights:
-``FOLDER DISK``, where the disks are those in `DISKS`. It prints one line of JSON.
+``FOLDER DISK``, where the disks are those in `DISKS`, or ``FOLDER nearly full``. It prints one
+line of JSON.
 """
 
 import json
@@ -24,11 +25,11 @@ ANSWER = b"public" * 1000
 
 @contextmanager
 def small_disk(folder):
-    """Fill a file system of one megabyte; needs a mount namespace of our own."""
+    """Fill a file system of one megabyte, but for some space; needs a namespace of our own."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], check=True)
     filler = folder / "filler"
 
-    def fill():
+    def fill(free=0):
         with filler.open("wb", buffering=0) as file:
             for size in (4096, 1):
                 try:
@@ -36,6 +37,7 @@ def small_disk(folder):
                         file.write(bytes(size))
                 except OSError:
                     pass
+            file.truncate(file.tell() - free)
 
     yield fill, filler.unlink
 
@@ -70,8 +72,6 @@ def protected(folder, file_mode=0o444, folder_mode=0o555):
         os.chown(folder, NOBODY, NOBODY)
         os.seteuid(NOBODY)
 
-    (folder / "ledger").touch()  # so that there is something to protect when a ledger is made
-
     def change(file, directory):
         folder.chmod(0o700)
         for name in folder.glob("ledger*"):
@@ -92,6 +92,7 @@ DISKS = {
 
 
 STEPS = ("create", "reserve", "touch", "settle")
+HARMLESS = {("create", "read-only file")}  # a file that is not there yet cannot be protected
 
 
 class Story:
@@ -121,6 +122,9 @@ def refuse(folder, disk):
     said, wrong, story = {}, [], Story(folder / "ledger")
     with DISKS[disk](folder) as (forbid, allow):
         for step in STEPS:
+            if (step, disk) in HARMLESS:
+                getattr(story, step)()
+                continue
             before = story.ledger and story.ledger.head
             if story.ledger and "read-only" in disk:
                 story.ledger.close()
@@ -133,6 +137,8 @@ def refuse(folder, disk):
             allow()
             if before and not (story.ledger.head == before and verify(story.path, before).ok):
                 wrong.append(f"{step} was refused, and left something")
+            if not before and list(folder.glob("ledger*")):
+                wrong.append("no ledger was made, and there are files of it")
             getattr(story, step)()
         story.reserve()
         if story.granted.answer != ANSWER or not verify(story.path).ok:
@@ -143,5 +149,34 @@ def refuse(folder, disk):
     return {"said": said, "wrong": wrong}
 
 
+def squeeze(folder, _):
+    """Make a ledger in ever more space; return how often it was refused and made, and what failed.
+
+    Between a disk on which it cannot be begun and one on which it fits it fails at every write.
+    """
+    said, made, wrong = set(), 0, []
+    with small_disk(folder) as (forbid, allow):
+        for free in range(0, 320 * 1024, 4096):
+            forbid(free)
+            path = folder / f"ledger {free}"
+            try:
+                Ledger.create(path, sf.Budget(1), sf.Unit.row()).close()
+            except LedgerError as problem:
+                said.add(str(problem))
+                if list(folder.glob("ledger*")):
+                    wrong.append(f"no ledger was made in {free} bytes, and there are files of it")
+            else:
+                made += 1
+                if [each.name for each in folder.glob("ledger*")] != [path.name]:
+                    wrong.append(f"a ledger was made in {free} bytes, and more")
+            allow()
+            if path.exists() and not verify(path).ok:
+                wrong.append(f"what was made in {free} bytes is no ledger")
+            for each in folder.glob("ledger*"):
+                each.unlink()
+    return {"said": sorted(said), "made": made, "wrong": wrong}
+
+
 if __name__ == "__main__":
-    print(json.dumps(refuse(Path(sys.argv[1]), sys.argv[2])))  # noqa: T201
+    command = squeeze if sys.argv[2] == "nearly full" else refuse
+    print(json.dumps(command(Path(sys.argv[1]), sys.argv[2])))  # noqa: T201

@@ -274,6 +274,7 @@ class Program(NamedTuple):
         return [
             *(f"{when} {step}" for step in self.steps for when in ("before", "after")),
             *(within if self.moments is None else self.moments),
+            *(f"create: {moment}" for moment in MAKING),
             *INSIDE,
             *self.more,
         ]
@@ -289,6 +290,14 @@ STATEMENTS = tuple(
     f"{when} {word}"
     for word in ("BEGIN", "SAVEPOINT", "INSERT", "RELEASE", "COMMIT")
     for when in ("before", "after")
+)
+MAKING = (  # after the commit: it is brought from the log into the file, which then gets its name
+    "before fold",
+    "after fold",
+    "before link",
+    "after link",
+    "before unlink",
+    "after unlink",
 )
 COPYING = (
     "before BEGIN",
@@ -324,7 +333,7 @@ class Scythe:
 
         class Deadly(sqlite3.Connection):
             def execute(self, sql, *values):
-                word = sql.split(" ", 1)[0]
+                word = "fold" if "wal_checkpoint" in sql else sql.split(" ", 1)[0]
                 scythe.reach_within(f"before {word}")
                 result = super().execute(sql, *values)
                 scythe.reach_within(f"after {word}")
@@ -333,6 +342,15 @@ class Scythe:
         connect = sqlite3.connect
         ledger_connection.sqlite3.connect = lambda *a, **k: connect(*a, factory=Deadly, **k)
         ledger_backup.os = Linking(self.reach_within)
+        unlink = Path.unlink
+
+        def forget(path, **options):
+            moment = "unlink" if path.name.endswith(".part") else "unlink of another"
+            self.reach_within(f"before {moment}")
+            unlink(path, **options)
+            self.reach_within(f"after {moment}")
+
+        Path.unlink = forget
         for step in STEPS:
             watched = self.watch(step, getattr(Ledger, step))
             setattr(Ledger, step, staticmethod(watched) if step == "create" else watched)
@@ -547,6 +565,7 @@ def crash(program, path, scythe, delay=None):
     """Kill one run of a program; return whether it died, and what is wrong afterwards."""
     code, made, replies = run(program, path, REQUESTS, scythe, delay)
     wrong = [] if code in (0, -signal.SIGKILL) else ["the program failed by itself"]
+    wrong += left_by_making(path)
     try:
         program.make(path)  # what was half made can be made again
         if made:
@@ -554,6 +573,17 @@ def crash(program, path, scythe, delay=None):
     except LedgerError:
         pass
     return code == -signal.SIGKILL, wrong + examine(program, path, replies)
+
+
+def left_by_making(path):
+    """Say what is wrong at once after a crash: there is a whole ledger of that name, or none."""
+    beside = {path.name + end for end in ("", "-wal", "-shm")} if path.exists() else set()
+    left = {each.name for each in path.parent.glob(f"{path.name}*")} - beside
+    if any(".part" not in name and " after " not in name for name in left):
+        return ["files were left that somebody may take for a ledger"]
+    if path.exists() and not verify(path).ok:
+        return ["a ledger was left half made"]
+    return []
 
 
 def examine(program, path, replies):

@@ -79,7 +79,7 @@ def check_kills(folder, program, rounds, moments):
 
 # What is killed, and at how many points: requests one by one, through a session, in scopes, in
 # threads that share commits, with caps that are bought first, and with a copy after each.
-POINTS = {"ledger": 28, "session": 28, "scope": 40, "threads": 22, "staged": 28, "backup": 36}
+POINTS = {"ledger": 34, "session": 34, "scope": 46, "threads": 28, "staged": 34, "backup": 42}
 
 
 @pytest.mark.parametrize("program", POINTS)
@@ -98,24 +98,38 @@ def test_kill_at_any_time_leaves_no_unpaid_release_and_no_damage(tmp_path, progr
 FULL, LOCKED = "Free some space, then ask again", "Let this process write the file and its folder"
 
 
-def check_refusals(folder, disk, says, before=()):
+def check_refusals(folder, disk, says, before=(), first=("create",)):
     found = run("ledger_disks.py", folder, disk, before=before)
     assert found["wrong"] == []
-    assert found["said"].keys() == {"create", "reserve", "touch", "settle"}
+    assert found["said"].keys() == {*first, "reserve", "touch", "settle"}
     for message in found["said"].values():
         assert says in message
         assert "[E404]" in message
 
 
-@pytest.mark.parametrize(("disk", "says"), [("full", FULL), ("mounted read-only", LOCKED)])
-def test_disk_that_cannot_be_written_refuses_and_loses_nothing(tmp_path, disk, says):
-    namespace = ["unshare", "--map-root-user", "--mount"]
+@pytest.fixture
+def namespace(tmp_path):
+    """Return the words before a command that may mount over the folder."""
+    words = ["unshare", "--map-root-user", "--mount"]
     able = shutil.which("unshare") and subprocess.run(
-        [*namespace, "mount", "-t", "tmpfs", "tmpfs", tmp_path], capture_output=True, check=False
+        [*words, "mount", "-t", "tmpfs", "tmpfs", tmp_path], capture_output=True, check=False
     )
     if not able or able.returncode != 0:
         pytest.skip("needs the right to mount in a namespace of its own")
+    return words
+
+
+@pytest.mark.parametrize(("disk", "says"), [("full", FULL), ("mounted read-only", LOCKED)])
+def test_disk_that_cannot_be_written_refuses_and_loses_nothing(tmp_path, namespace, disk, says):
     check_refusals(tmp_path, disk, says, namespace)
+
+
+def test_disk_that_is_nearly_full_has_a_whole_new_ledger_or_none(tmp_path, namespace):
+    found = run("ledger_disks.py", tmp_path, "nearly full", before=namespace)
+    assert found["wrong"] == []
+    assert found["made"] > 10
+    assert len(found["said"]) == 1
+    assert FULL in found["said"][0]
 
 
 def test_file_that_cannot_grow_refuses_and_loses_nothing(tmp_path):
@@ -126,4 +140,4 @@ def test_file_that_cannot_grow_refuses_and_loses_nothing(tmp_path):
 def test_file_without_the_right_to_write_refuses_and_loses_nothing(disk):
     # Not in tmp_path, which is closed to the user that a superuser becomes for this.
     with tempfile.TemporaryDirectory() as folder:
-        check_refusals(folder, disk, LOCKED)
+        check_refusals(folder, disk, LOCKED, first=() if disk == "read-only file" else ("create",))

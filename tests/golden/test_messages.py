@@ -28,6 +28,7 @@ from sfumato.core.errors import SfumatoError
 from sfumato.core.loss import Composed, Concentrated, GaussianShift, LaplaceShift, Pure, Worst
 from sfumato.ledger import Branch, Ledger
 from sfumato.ledger import connection as ledger_connection
+from sfumato.ledger.connection import bereft
 from sfumato.noise.binomial import binomial
 from sfumato.noise.permutation import distinct
 from sfumato.noise.rng import SystemRng
@@ -150,6 +151,11 @@ def contract(table='unit = "row"', column='type = "integer", low = 0, high = 23'
 def own(ask):
     """Ask a table something about itself."""
     return ask(trips())
+
+
+def raising(problem):
+    """Raise what is raised elsewhere, where only a disk can bring it about."""
+    raise problem
 
 
 def batch(*asked, weights=None, **change):
@@ -354,6 +360,7 @@ CASES = {
     ),
     "session: another limit": moved_budget,
     "session: other shares": other_shares,
+    "ledger: log without it": lambda: raising(bereft()),
     "batch: of nothing": batch,
     "batch: another session": lambda: batch(lambda _: trips().count()),
     "batch: another part": lambda: batch(Table.count, lambda t: t.partition("zone")["A"].count()),

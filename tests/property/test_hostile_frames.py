@@ -447,7 +447,7 @@ def check_answer(answer, plan, session, draws, told):
     for release, (_, mechanism, made, _) in zip(raw, draws, strict=True):
         if isinstance(mechanism, ADDED):
             assert list(release.measures[0].values) == made.ravel().tolist(), told
-    assert plan.assembled(raw) == answer, told
+    assert plan.assembled()(raw) == answer, told
     text = answer.to_json() + repr(answer)
     assert not [secret for secret in SECRETS if secret in text], told
     for measure in answer.measures:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from sfumato.accounting.curve import epsilon
-from sfumato.accounting.grid import UNIT, units_up
+from sfumato.accounting.grid import UNIT, coarse_above, units_up
 from sfumato.accounting.pure import basic_epsilon, own_delta, unknown
 from sfumato.accounting.sums import Charge, Limits, Remaining, Sums, show_down, show_up
 from sfumato.accounting.zcdp import approximate_rho, laplace_rho, pure_ratio
@@ -167,7 +167,8 @@ def _composed(loss: Loss, delta: Fraction) -> Fraction:
     from sfumato.accounting.pld import bounds
 
     quick, found = epsilon(loss, delta), bounds(loss, delta - own_delta(loss))
-    return quick if found is None else min(quick, found.high)
+    # To few digits: the last ones are those of floats, and a charge is part of what is asked.
+    return quick if found is None else min(quick, coarse_above(found.high))
 
 
 def _refusal(asked: Charge, left: Remaining, limits: Limits) -> str:

@@ -79,6 +79,14 @@ def index_above(number: Fraction) -> int:
     return index if dyadic(index) == number else index + 1
 
 
+def coarse_above(number: Fraction) -> Fraction:
+    """Return the smallest number of 21 significant bits that is at least `number`."""
+    if number <= 0:
+        return Fraction(0)
+    step = 1 << BITS - 20
+    return dyadic(-(-index_above(number) // step) * step)
+
+
 def least(holds: Callable[[int], bool], low: int, high: int) -> int:
     """Return the least index in (low, high] at which `holds` turns true, `high` being one.
 

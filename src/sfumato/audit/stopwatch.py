@@ -61,14 +61,18 @@ def stopwatch(
 
     def draw(size: int) -> tuple[Batch, Batch]:
         times: tuple[list[float], list[float]] = ([], [])
+        last: dict[bool, float] = {}
         for _ in range(_WAITED * size):
             start = clock()
             result = f()
-            taken = clock() - start
-            kind = times[abs(result) > border]
-            if len(kind) < size:
-                kind.append(taken)
-            if len(times[0]) == len(times[1]) == size:
+            last[bool(abs(result) > border)] = clock() - start
+            if len(last) < 2:
+                continue
+            # In pairs that follow each other: a machine that grows slower slows both kinds.
+            times[0].append(last[False])
+            times[1].append(last[True])
+            last.clear()
+            if len(times[0]) == size:
                 return _batch(times[0]), _batch(times[1])
         raise _same()
 

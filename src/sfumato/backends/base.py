@@ -47,6 +47,8 @@ class Backend(Protocol):
         sql: str,
         parameters: Mapping[str, object],
         tables: Mapping[str, pa.Table] | None = None,
+        *,
+        size: int | None = None,
     ) -> pa.Table | None:
         """Run one lowered SELECT as `run` does, but stop it where it returns too many rows.
 
@@ -55,6 +57,7 @@ class Backend(Protocol):
             sql: as for `run`.
             parameters: as for `run`.
             tables: as for `run`.
+            size: how many bytes may come; None is returned if there are more.
         """
 
     def close(self) -> None:

@@ -146,17 +146,19 @@ class DuckDB:
         sql: str,
         parameters: Mapping[str, object],
         tables: Mapping[str, pa.Table] | None = None,
+        *,
+        size: int | None = None,
     ) -> pa.Table | None:
         """Run one lowered SELECT on the tables, up to so many rows. See `Backend.run_up_to`."""
         import pyarrow as pa
 
         def read(made: duckdb.DuckDBPyRelation) -> list[pa.Table]:
             with made.to_arrow_reader(_BATCH) as reader:
-                batches, rows = [], 0
+                batches, rows, held = [], 0, 0
                 for batch in reader:
                     batches.append(batch)
-                    rows += batch.num_rows
-                    if rows > most:
+                    rows, held = rows + batch.num_rows, held + batch.nbytes
+                    if rows > most or (size is not None and held > size):
                         return []
                 return [pa.Table.from_batches(batches, reader.schema)]
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sfumato.ledger.connection import corrupt, exists, remember, unwritable
+from sfumato.ledger.connection import bereft, corrupt, exists, remember, unwritable
 from sfumato.ledger.verify import verify
+
+_WITHOUT_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
+_BESIDE = ("-wal", "-journal", "-shm")  # what SQLite keeps beside a file
 
 
 @contextmanager
@@ -23,8 +27,11 @@ def new_file(path: Path) -> Iterator[Path]:
         LedgerError: there is a file already, or it cannot be written.
     """
     try:
+        logs = [log for log in _beside(path)[:2] if log.exists() and log.stat().st_size]
         if path.exists():
             raise exists()
+        if logs:  # SQLite would play it back into whatever takes that name
+            raise bereft()
         file, name = tempfile.mkstemp(".part", f"{path.name}.", path.parent)  # for its owner alone
         os.close(file)
     except OSError:
@@ -32,14 +39,49 @@ def new_file(path: Path) -> Iterator[Path]:
     part = Path(name)
     try:
         yield part
-        os.link(part, path)  # not renamed: that would write over what came in the meantime
+        _name(part, path)
         remember(path)
     except FileExistsError:
         raise exists() from None
     except OSError:
         raise unwritable() from None
     finally:
-        part.unlink(missing_ok=True)
+        for left in (part, *_beside(part)):
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> list[Path]:
+    return [path.with_name(path.name + end) for end in _BESIDE]
+
+
+def _name(part: Path, path: Path) -> None:
+    """Give a file its name, unless there is another of that name."""
+    try:
+        os.link(part, path)  # not renamed: that would write over what came in the meantime
+    except OSError as problem:
+        if problem.errno not in _WITHOUT_LINKS:
+            raise
+        with _alone(path.parent):  # a disk that knows one name for each file
+            if os.path.lexists(path):
+                raise FileExistsError from None
+            part.rename(path)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let others who name files in a folder wait."""
+    if os.name != "posix":
+        yield  # there, renaming writes over nothing
+        return
+    import fcntl
+
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
 
 
 def check(path: Path, head: str) -> None:

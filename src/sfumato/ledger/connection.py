@@ -194,6 +194,21 @@ class Connection:
         # Who needs both takes the end first: to commit is to wait until nobody writes.
         self._end, self._turn = threading.Lock(), Turnstile()
 
+    def fold(self) -> None:
+        """Bring all that is in the log into the file itself, on the disk.
+
+        Raises:
+            LedgerBusy: somebody else uses the file.
+            LedgerError: it was not brought there.
+        """
+        with self._alone():
+            try:
+                result = self._connected().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            except (sqlite3.Error, UnicodeError) as problem:
+                raise translated(problem) from None
+            if result[0]:
+                raise busy()
+
     def close(self) -> None:
         """Close the file; a later use opens it again. A ledger in memory is gone."""
         with self._alone():
@@ -204,36 +219,6 @@ class Connection:
         connection = getattr(self, "_sqlite", None)  # None in half a copy
         if connection is not None:
             connection.close()  # and no more: at the end of a program the modules are gone
-
-    def make(self) -> None:
-        """Create the file, empty, and put its name on the disk.
-
-        Raises:
-            LedgerError: there is something already, or nothing can be written there.
-        """
-        if self.path is None:
-            return
-        try:
-            if self.path.exists() and not self._is_blank(self.path):
-                raise exists()
-            if not self.path.exists():
-                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            remember(self.path)
-        except OSError:
-            raise unwritable() from None
-
-    def _is_blank(self, path: Path) -> bool:
-        """Say whether a file has no tables: a crash may leave one, to which nothing was charged."""
-        try:
-            # Not for reading only: what a crash left half done is first taken back.
-            connection = self._connect(f"{path.as_uri()}?mode=rw")
-            try:
-                found = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            finally:
-                connection.close()
-        except (sqlite3.Error, UnicodeError):
-            return False
-        return bool(found == (0,))
 
     def _connected(self) -> sqlite3.Connection:
         if self.path is None:
@@ -373,6 +358,15 @@ def exists() -> LedgerError:
     return LedgerError(
         "there is already a file at this path, and a ledger is never written over: that would "
         "give a spent budget back. Use Ledger.open, or choose another path."
+    )
+
+
+def bereft() -> LedgerError:
+    """Return the error for a log without its ledger."""
+    return LedgerError(
+        "there is no ledger at this path, but the log of one, in a file beside it whose name ends "
+        "in -wal or -journal: a ledger was lost, and what it had spent is not forgotten. Put the "
+        "ledger back, or choose another path."
     )
 
 

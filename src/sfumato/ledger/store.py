@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from sfumato.core.codec import encode
 from sfumato.core.errors import InputError, UnitError
 from sfumato.ledger.account import ever_inside
 from sfumato.ledger.admission import check, share_of
+from sfumato.ledger.backup import new_file
 from sfumato.ledger.chain import read_head
 from sfumato.ledger.connection import Connection, missing
 from sfumato.ledger.event import FORMAT, LedgerHeader
@@ -91,11 +93,15 @@ class Ledger(Steward):
             system().words(_KEY_WORDS).tobytes(),
             time.time_ns() // 1000,
         )
-        connection = Connection(None if path is None else Path(path), timeout=timeout)
-        connection.make()
-        with connection.transaction(write=True) as sqlite:
-            Journal(sqlite).found(header)
-        return cls(connection)
+        if path is None:
+            connection = Connection(None, timeout=timeout)
+            _found(connection, header)
+            return cls(connection)
+        # Under its name there is a whole ledger or nothing: one that was emptied is not a new one.
+        with new_file(Path(path)) as part, closing(Connection(part, timeout=timeout)) as connection:
+            _found(connection, header)
+            connection.fold()  # closing would try that too, and not say that it failed
+        return cls(Connection(Path(path), timeout=timeout))
 
     @classmethod
     def open(
@@ -308,3 +314,8 @@ class Ledger(Steward):
 def _meaning(unit: Unit) -> tuple[object, ...]:
     """Return what must not change: caps may, as every release states its own sensitivity."""
     return unit.column, unit.neighbors, unit.max_rows if unit.column is None else None
+
+
+def _found(connection: Connection, header: LedgerHeader) -> None:
+    with connection.transaction(write=True) as sqlite:
+        Journal(sqlite).found(header)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.relation.expr import names, quoted
-from sfumato.relation.kind import Kind, Words, narrow
+from sfumato.relation.kind import narrow
 from sfumato.relation.node import (
     Distinct,
     Filter,
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from sfumato.relation.values import Values
 
 _OFTEN = 3  # statements for which a copy pays
-_BYTES = 2**30  # of memory for one copy
-_TEXT = 40  # bytes of a text, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +43,6 @@ class Copy:
     source: Source
     name: str
     columns: tuple[str, ...]
-
-    @property
-    def most(self) -> int:
-        """How many rows may be copied."""
-        return _BYTES // (sum(_size(scope(self.source)[name]) for name in self.columns) + 8)
 
     @property
     def sql(self) -> str:
@@ -119,10 +112,3 @@ def _needed(node: Node, wanted: set[str]) -> dict[Source, set[str]]:
                 for source, columns in _needed(half, set(scope(half))).items():
                     found.setdefault(source, set()).update(columns)
             return found
-
-
-def _size(kind: Kind) -> int:
-    """Return how many bytes a value takes, about."""
-    if isinstance(kind, Words):
-        return _TEXT
-    return {"SMALLINT": 2, "INTEGER": 4}.get(narrow(kind) or "", 8)

@@ -287,9 +287,11 @@ def _is_whole(column: object) -> TypeGuard[NDArray[np.int64]]:
 
 def _kept(column: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return a column that nobody else can change."""
-    if column.flags.writeable or not column.flags.owndata:
+    base = column.base
+    if column.flags.writeable or not isinstance(base, np.ndarray) or base.flags.writeable:
         column = column.copy()
         column.flags.writeable = False
+        return column.view()  # of which nobody can make it writable again
     return column
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from sfumato.ledger.branch import Branch
 from sfumato.ledger.label import written
 from sfumato.noise.rng import Rng, system
 from sfumato.relation.node import sources
+from sfumato.session.pacing import at_once
 
 if TYPE_CHECKING:
     from sfumato.backends.base import Backend
@@ -31,6 +32,7 @@ class Access:
         slice: the part of a partition that is asked, if it is one.
         scope: the envelope that pays, if there is one.
         rng: where noise comes from.
+        hold: waits until a reply may be seen; others see what is in the ledger, so it comes first.
     """
 
     backend: Backend
@@ -40,6 +42,7 @@ class Access:
     slice: Slice | None = None
     scope: Scope | None = None
     rng: Rng = field(default_factory=system)
+    hold: Callable[[], None] = at_once
 
     @property
     def within(self) -> dict[str, Any]:

@@ -26,6 +26,7 @@ AdditiveNoise = DiscreteLaplace | DiscreteGaussian
 _SURE = Fraction(95, 100)  # where ways to add noise are compared
 _LEAST, _LONGEST = 1.01, 2.0**10  # a stretch that is worth it, and one that is enough
 _FINE, _TRIES = 2.0**-7, 8  # how far below the longest a stretch may stay; tries to find it
+_STEPS = 2**10  # of a stretch between 1 and 2
 _WHOLE = Fraction(1)
 
 
@@ -195,7 +196,9 @@ def _stretched(way: Way, shares: Sequence[Share], price: Price) -> list[Any] | N
     tried: list[tuple[float, float]] = []  # logarithms of a stretch, and of the ε it costs
     low, high, stretch = 0.0, log(_LONGEST), log(_LEAST)
     while len(tried) < _TRIES and high - low > _FINE:
-        mechanisms = way(shares, replace(price, stretch=Fraction(exp(stretch))))
+        # In coarse steps, so that it is the same on machines whose floats are not.
+        longer = Fraction(int(exp(stretch) * _STEPS), _STEPS)
+        mechanisms = way(shares, replace(price, stretch=longer))
         losses = [m.loss(share.moved) for m, share in zip(mechanisms, shares, strict=True)]
         charge = accounting.charge(accounting.compose(losses), target.delta, fixed=True)
         if charge.epsilon is None:
@@ -206,8 +209,8 @@ def _stretched(way: Way, shares: Sequence[Share], price: Price) -> list[Any] | N
             return None
         else:
             high = stretch
-        tried.append((stretch, log(charge.epsilon)))
-        stretch = min(max(_aimed(tried, log(limit)), low + _FINE / 2), high - _FINE / 2)
+        tried.append((stretch, log(max(charge.epsilon, 1))))
+        stretch = min(max(_aimed(tried, log(max(limit, 1))), low + _FINE / 2), high - _FINE / 2)
     return found
 
 

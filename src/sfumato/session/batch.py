@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sfumato import accounting
 from sfumato.accounting.grid import UNIT
 from sfumato.core.budget import Budget
-from sfumato.core.errors import CostError, InputError
+from sfumato.core.codec import digest
+from sfumato.core.errors import CostError, InputError, UnknownName
 from sfumato.core.loss import Loss, Pure
 from sfumato.core.number import Exactable, open_unit, positive
 from sfumato.relation.node import unit_of
 from sfumato.release.format import percent
+from sfumato.release.price import Price
+from sfumato.session.asked import question_in_words
 from sfumato.session.assignment import Share, best
 from sfumato.session.plan import Plan, measured_of
-from sfumato.session.planner import Questions, counts_units, questions
+from sfumato.session.planner import Questions, counts_units
 from sfumato.session.question import CONFIDENCE, Question
 
 if TYPE_CHECKING:
     from sfumato.accounting import Charge
-    from sfumato.release.price import Price
     from sfumato.release.release import Release
     from sfumato.session.door import Door
 
@@ -34,7 +36,7 @@ class Batch:
     """Questions to tables of one session that are paid for at once.
 
     What several of them need is measured once: the count beside a mean in one question is the count
-    in another, rows are truncated once for all that ask the same groups of the same table.
+    in another, and rows are truncated once for all that ask the same groups of the same rows.
 
     `explain` is free and reads nothing; `release` pays.
     """
@@ -55,34 +57,35 @@ class Batch:
         Args:
             door: through which they are asked.
             questions: a list, or a mapping that names them.
-            weights: how much of the price each may take, in proportion; evenly, if not given.
+            weights: how much of the price each part of a question may take, in proportion;
+                evenly, if not given.
         """
         named = isinstance(questions, Mapping)
         listed = questions.values() if isinstance(questions, Mapping) else questions
         asked = tuple(listed) if isinstance(listed, Iterable) else ()
-        if not asked or not all(isinstance(each, Question) for each in asked):
-            raise InputError(
-                "a batch is made of questions that were not asked yet, such as "
-                "session.batch([trips.count(), trips.group_by('zone').mean('fare')])."
-            )
-        if any(each.session != asked[0].session for each in asked):
-            raise InputError(
-                "the questions of a batch are paid for at once, so that all of them are asked of "
-                "the same part of a partition, or in the same scope. Make one batch for each."
-            )
-        if _outermost(asked[0].session) is not door:
-            raise InputError("these questions are those of another session. Ask that one.")
+        names = tuple(questions) if isinstance(questions, Mapping) else ()
+        if not asked or not all(isinstance(name, str) for name in names):
+            raise _nothing("it has none, or names that are not text")
         for place, each in enumerate(asked):
+            called = f"question {place + 1}" + (f" ({names[place]!r})" if named else "")
+            if not isinstance(each, Question):
+                raise _nothing(f"{called} is {_article(type(each).__name__)}")
+            if _outermost(each.session) is not door:
+                raise InputError(f"{called} is one of another session. Ask that one.")
+            if each.session != asked[0].session:
+                raise InputError(
+                    f"{called} is asked of another part of a partition, or in another scope, and a "
+                    f"batch is paid for at once. Make one batch for each."
+                )
             if each.purchases:
                 raise InputError(
-                    f"question {place + 1} buys its caps or ranges before it is asked, and a batch "
-                    f"is fixed before anything is read. Ask it by itself, or declare caps and "
-                    f"bounds."
+                    f"{called} buys its caps or ranges before it is asked, and a batch is fixed "
+                    f"before anything is read. Ask it by itself, or declare caps and bounds."
                 )
         object.__setattr__(self, "door", asked[0].session)
-        object.__setattr__(self, "names", tuple(map(str, questions)) if named else None)
+        object.__setattr__(self, "names", names if named else None)
         object.__setattr__(self, "questions", asked)
-        object.__setattr__(self, "weights", _weights(weights, questions))
+        object.__setattr__(self, "weights", _weights(weights, len(asked), names))
 
     def explain(
         self,
@@ -90,6 +93,7 @@ class Batch:
         epsilon: Exactable | None = None,
         delta: Exactable = 0,
         rho: Exactable | None = None,
+        accuracy: object = None,
         confidence: Exactable = CONFIDENCE,
     ) -> BatchPlan:
         """Return what all would cost and how far each would err. Free; reads nothing.
@@ -100,10 +104,16 @@ class Batch:
             delta: the δ, which allows Gaussian noise, and less of any for many questions; 0 unless
                 passed.
             rho: the price in ρ, instead.
+            accuracy: nothing; a batch is asked at a price.
             confidence: the probability with which each interval holds.
         """
         if unnamed:
             raise CostError("a cost is named, so that nobody mistakes it: pass epsilon=, or rho=.")
+        if accuracy is not None:
+            raise CostError(
+                "a batch is asked at one price for all: set epsilon= or rho=. explain(...) says "
+                "how far each answer will err, and weights= gives some more of the price."
+            )
         return BatchPlan.of(
             self, Budget(epsilon, delta, rho=rho), open_unit(confidence, "confidence")
         )
@@ -114,6 +124,7 @@ class Batch:
         epsilon: Exactable | None = None,
         delta: Exactable = 0,
         rho: Exactable | None = None,
+        accuracy: object = None,
         confidence: Exactable = CONFIDENCE,
         request: str | None = None,
     ) -> Answers:
@@ -125,6 +136,7 @@ class Batch:
             delta: the δ, which allows Gaussian noise, and less of any for many questions; 0 unless
                 passed.
             rho: the price in ρ, instead.
+            accuracy: nothing; a batch is asked at a price.
             confidence: the probability with which each interval holds.
             request: an id of your choice, for whoever has to retry: the same id is the same
                 request for ever.
@@ -132,7 +144,14 @@ class Batch:
         Raises:
             BudgetExceeded: it costs more than is left; nothing was read.
         """
-        plan = self.explain(*unnamed, epsilon=epsilon, delta=delta, rho=rho, confidence=confidence)
+        plan = self.explain(
+            *unnamed,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            accuracy=accuracy,
+            confidence=confidence,
+        )
         return plan.release(request=request)
 
     def __repr__(self) -> str:
@@ -173,12 +192,19 @@ class BatchPlan:
                 counted[asked] = bool(mine.served) or counted.get(asked, False)
         whole = sum(weights.values(), Fraction(0))
         shares = [Share(a, w / whole, counted=counted[a]) for a, w in weights.items()]
+        # In an order of their own: whoever asks the same in another one asks the same.
+        shares.sort(key=lambda share: (digest(share.query), repr(share.asked)))
         way, parts = best(shares, target, confidence, fixed=True) if shares else ("", ())
-        chosen = dict(zip(weights, parts, strict=True))
+        chosen = {share.asked: part for share, part in zip(shares, parts, strict=True)}
         plans = tuple(
             Plan(
-                question, mine, target, tuple(chosen[a] for a in mine.asked), confidence, False
-            ).needed
+                question,
+                mine,
+                target,
+                tuple(chosen[asked] for asked in mine.asked),
+                confidence,
+                searched=False,
+            )
             for question, mine in zip(batch.questions, found, strict=True)
         )
         return cls(batch, target, plans, parts, way)
@@ -207,8 +233,12 @@ class BatchPlan:
 
     @property
     def price(self) -> Price:
-        """The cost in numbers."""
-        return accounting.price(self.cost, self.charge_delta)
+        """The cost in numbers: those that are charged, where there is an ε."""
+        found = self.charge
+        if found.epsilon is None:
+            return accounting.price(self.cost, self.charge_delta)
+        rho = None if found.rho is None else Fraction(found.rho, UNIT)
+        return Price(Fraction(found.epsilon, UNIT), Fraction(found.delta, UNIT), rho)
 
     @property
     def sql(self) -> str:
@@ -229,15 +259,16 @@ class BatchPlan:
             f"one of {len(self.plans)} questions that were paid for at once, for {self.charge} in "
             f"all"
         )
+        mine = [[places[part] for part in plan.parts] for plan in self.plans]
+        finish = [plan.assembled(where) for plan, where in zip(self.plans, mine, strict=True)]
         measured: Sequence[Release] = ()
         if self.parts:
             measured = self.batch.door.perform(
                 self.parts, request=request, delta=self.charge_delta, fixed=True
             )
         answers = []
-        for plan in self.plans:
-            mine = [places[part] for part in plan.parts]
-            answer = plan.assembled([measured[place] for place in mine], mine)
+        for put_together, where in zip(finish, mine, strict=True):
+            answer = put_together([measured[place] for place in where])
             answers.append(replace(answer, notes=(*answer.notes, note)))
         if self.batch.names is None:
             return answers
@@ -245,11 +276,23 @@ class BatchPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for programs."""
+        names = self.batch.names or range(len(self.plans))
         return {
             "cost": str(self.charge) if self.parts else "nothing",
             "measured": len(self.parts),
-            "questions": [plan.to_dict() for plan in self.plans],
+            "questions": [
+                {"name": name, **plan.to_dict()}
+                for name, plan in zip(names, self.plans, strict=True)
+            ],
         }
+
+    def __getitem__(self, name: str | int) -> Plan:
+        """Return the plan of one question, by its name or its place in the list."""
+        if self.batch.names is not None and name in self.batch.names:
+            return self.plans[self.batch.names.index(str(name))]
+        if self.batch.names is None and isinstance(name, int) and 0 <= name < len(self.plans):
+            return self.plans[name]
+        raise UnknownName(f"no question {name!r} here; see explain(...).plans for all of them.")
 
     def __repr__(self) -> str:
         """Show the cost, how far each answer will err, and the notes."""
@@ -261,7 +304,8 @@ class BatchPlan:
         ]
         for place, plan in enumerate(self.plans):
             name = batch.names[place] if batch.names else place + 1
-            lines.append(f"\n{name}  {plan.question.asked}")
+            *_, rows = question_in_words(plan.question.wanted, plan.question.queries[0])
+            lines.append(f"\n{name}  {plan.question.asked}, {rows}")
             sure = percent(plan.confidence)
             lines += [f"  {e.name:<9} {e} at {sure}, {e.mechanism}" for e in plan.expected]
         seen = dict.fromkeys(note for plan in self.plans for note in plan.notes)
@@ -269,19 +313,18 @@ class BatchPlan:
 
 
 def _together(asked: Sequence[Question]) -> list[Questions]:
-    """Return what each question has to be measured for, with those about the same groups as one.
+    """Return what has to be measured for each question, planned beside others of the same groups.
 
     They then share one truncation. Not so counts of units, of which more count by themselves.
     """
     alike: dict[Any, list[Question]] = {}
     for question in asked:
         alike.setdefault(_about(question), []).append(question)
-    found = {}
-    for about, several in alike.items():
-        relation, keys, _ = about
-        wanted = tuple(dict.fromkeys(w for question in several for w in question.wanted))
-        found[about] = measured_of(questions(wanted, relation, keys))
-    return [found[_about(question)] for question in asked]
+    found = {
+        about: measured_of(several[0].beside([w for each in several for w in each.wanted]))
+        for about, several in alike.items()
+    }
+    return [found[_about(question)].only(question.wanted) for question in asked]
 
 
 def _about(question: Question) -> tuple[Any, ...]:
@@ -295,14 +338,29 @@ def _outermost(door: Any) -> Any:
     return door
 
 
-def _weights(given: Any, questions: Any) -> tuple[Fraction, ...]:
+def _nothing(why: str) -> InputError:
+    return InputError(
+        f"a batch is made of questions that were not asked yet, such as session.batch([trips."
+        f"count(), trips.group_by('zone').mean('fare')]), and {why}."
+    )
+
+
+def _article(name: str) -> str:
+    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def _weights(given: Any, count: int, names: tuple[str, ...]) -> tuple[Fraction, ...]:
     """Return how much each question may take."""
     if given is None:
-        return (Fraction(1),) * len(questions)
-    if isinstance(questions, Mapping):
-        fits = isinstance(given, Mapping) and given.keys() == questions.keys()
-        given = [given[name] for name in questions] if fits else ()
-    if not isinstance(given, list | tuple) or len(given) != len(questions):
+        return (Fraction(1),) * count
+    if names and isinstance(given, Mapping):
+        if wrong := [name for name in (*given, *names) if (name in given) != (name in names)]:
+            raise InputError(
+                f"weights= has the names of the questions, each once, and {wrong[0]!r} is in one "
+                f"of the two only. The names are: {', '.join(names)}."
+            )
+        given = [given[name] for name in names]
+    if not isinstance(given, list | tuple) or len(given) != count:
         raise InputError(
             "weights= has one number for each question: a list beside a list, a mapping with the "
             "same names beside a mapping."

@@ -8,7 +8,6 @@ disk before step 5 reads the first byte, and step 9 before anybody sees an answe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +26,10 @@ from sfumato.session.sequel import Sequel, keep_promise
 FAILED = (
     "the release failed after the data had been touched. Its charge stands, because a failure is "
     "an output too, and the data is closed until its owner has seen what failed."
+)
+UNWRITTEN = (
+    "the release failed after the data had been touched, and the ledger cannot be written to say "
+    "so. Its charge stands. Let the owner look at the ledger's disk, and abandon the request."
 )
 
 
@@ -73,15 +76,21 @@ def measure(
         if sequel is not None:
             parts, second = _following(sequel, releases, access, delta)
             releases += _released(parts, second, access, grant)
-        ledger.settle(grant, encode(releases))  # 9: durable before anybody sees it
+        answer = encode(releases)
+        access.hold()  # whoever looks into the ledger has a stopwatch too
+        ledger.settle(grant, answer)  # 9: durable before anybody sees it
     except KeyboardInterrupt:
         problem: BaseException = KeyboardInterrupt()
     except BaseException:  # noqa: BLE001 - whatever it is, it may depend on data
         problem = ReleaseFailed(FAILED)
     else:
         return releases
-    with suppress(SfumatoError):  # if it cannot be written, the request stays touched and paid
+    if isinstance(problem, ReleaseFailed):
+        access.hold()
+    try:
         (ledger.fault if isinstance(problem, ReleaseFailed) else ledger.abandon)(grant)
+    except SfumatoError:  # it cannot be written, and the request stays touched and paid
+        problem = ReleaseFailed(UNWRITTEN) if isinstance(problem, ReleaseFailed) else problem
     raise problem  # outside of the handler, so that neither cause nor values hang on to it
 
 

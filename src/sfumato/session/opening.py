@@ -49,7 +49,7 @@ def ledger_of(
 
 
 def _file(path: Path, budget: Budget, unit: Unit, analysts: Mapping[str, Budget]) -> Ledger:
-    try:  # also over what a process left that was killed while making it
+    try:
         return Ledger.create(path, budget, unit, analysts=analysts)
     except LedgerError:
         if not path.exists():

@@ -62,14 +62,16 @@ class Pace:
         self._clock, self._sleep = clock, sleep
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
+    def kept(self) -> Iterator[Callable[[], None]]:
         """Leave the block at a multiple of the quantum after it was entered, error or not.
 
-        Whoever interrupts it from the keyboard knows when, and does not wait.
+        Whoever interrupts it from the keyboard knows when, and does not wait. Before the block does
+        what others can see, it calls what it is given: that waits until an eighth of a quantum
+        before such a multiple, which is time enough to do it.
         """
         begun, interrupted = self._clock(), False
         try:
-            yield
+            yield lambda: self._wait(begun, self._nanoseconds // 8)
         except KeyboardInterrupt:
             interrupted = True
             raise
@@ -77,15 +79,19 @@ class Pace:
             if not interrupted:
                 self._wait(begun)
 
-    def _wait(self, begun: int) -> None:
-        quanta = max(1, -(-(self._clock() - begun) // self._nanoseconds))
-        due = begun + quanta * self._nanoseconds
+    def _wait(self, begun: int, early: int = 0) -> None:
+        quanta = max(1, -(-(self._clock() - begun + early) // self._nanoseconds))
+        due = begun + quanta * self._nanoseconds - early
         while (left := due - self._clock()) > 0:
             self._sleep(left / _NANO)
 
     def __repr__(self) -> str:
         """Show the quantum."""
         return f"Pace({show(self.quantum)} s)"
+
+
+def at_once() -> None:
+    """Do not wait: what a session that trusts its analyst does."""
 
 
 def pace_of(untrusted: Any, quantum: Any) -> Pace | None:

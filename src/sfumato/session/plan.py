@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
@@ -111,16 +111,6 @@ class Plan:
         parts, target = priced(found, question.wanted, asked, delta)
         sure = max(wish.confidence for wish in asked.values())
         return cls(question, found, target, tuple(parts), sure, searched=False)
-
-    @property
-    def needed(self) -> Plan:
-        """The plan without the parts that only other questions need."""
-        used = {part for recipe in self.recipes for part in recipe.used}
-        used |= {part for part in self.parts if isinstance(part.query, Occurrence)}
-        both = zip(self.found.asked, self.parts, strict=True)
-        asked = tuple(each for each, part in both if part in used)
-        parts = tuple(part for part in self.parts if part in used)
-        return replace(self, found=replace(self.found, asked=asked), parts=parts)
 
     @property
     def cost(self) -> Loss:
@@ -271,29 +261,27 @@ class Plan:
         Raises:
             BudgetExceeded: it costs more than is left; nothing was read.
         """
-        # All that can be said before paying is said before paying: then nothing can fail after it.
-        cost, price, recipes = self.cost, self.price, self.recipes
-        told = question_in_words(self.question.wanted, self.question.queries[0])
-        notes = (*self.notes, *told)
+        finish = self.assembled()
         measured: Sequence[Release] = ()
         if self.parts:
             measured = self.question.session.perform(
                 self.parts, request=request, delta=self.charge_delta
             )
-        return self._assembled(measured, cost, price, recipes, notes)
+        return finish(measured)
 
     def assembled(
-        self, measured: Sequence[Release], places: Sequence[int] | None = None
-    ) -> Release:
-        """Return the answer, made of releases of the parts.
+        self, places: Sequence[int] | None = None
+    ) -> Callable[[Sequence[Release]], Release]:
+        """Return what puts the answer together, given releases of the parts.
+
+        All that can be said before paying is said here: then nothing can fail after it.
 
         Args:
-            measured: what was released of each part.
-            places: where the parts stand among all that were charged together, if there are others.
+            places: where the parts stand among all that are charged together, if there are others.
         """
         told = question_in_words(self.question.wanted, self.question.queries[0])
-        notes = (*self.notes, *told)
-        return self._assembled(measured, self.cost, self.price, self.recipes, notes, places)
+        said = (self.cost, self.price, self.recipes, (*self.notes, *told))
+        return lambda measured: self._assembled(measured, *said, places)
 
     def _assembled(
         self,
@@ -302,7 +290,7 @@ class Plan:
         price: Price,
         recipes: Sequence[Recipe | Single | Ranked],
         notes: tuple[str, ...],
-        places: Sequence[int] | None = None,
+        places: Sequence[int] | None,
     ) -> Release:
         noisy = dict(zip(self.parts, measured, strict=True))
         receipt = measured[0].receipt if measured else None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 from sfumato.core.errors import ExpressionError, KeysError
 from sfumato.relation import (
@@ -40,7 +41,7 @@ from sfumato.relation.source import unused
 from sfumato.session.assignment import Share
 from sfumato.session.output import Output
 from sfumato.session.part import Asked
-from sfumato.session.ranks import Ranks, together
+from sfumato.session.ranks import Ranks, sought_by, together
 from sfumato.session.wanted import SPREADS, Wanted
 
 
@@ -70,6 +71,28 @@ class Questions:
         """The questions, each with an even share of the price."""
         even, counted = Fraction(1, max(len(self.asked), 1)), bool(self.served)
         return tuple(Share(each, even, counted=counted) for each in self.asked)
+
+    def only(self, wanted: Sequence[Wanted]) -> Questions:
+        """Return what is measured for some of the outputs alone."""
+        kept: set[Any] = {each for each in self.asked if isinstance(each, Occurrence)}
+        kept |= {self._alone(w) for w in wanted if w.stands_alone}
+        for w in (w for w in wanted if w.is_rank):
+            sought = set(sought_by(w.output))
+            for each in self.asked:
+                if isinstance(each, Ranks) and each.bag.expr == w.expr:
+                    kept |= {each} if sought & set(each.sought) else set()
+        added = {
+            each.quantity: each
+            for each in self.asked
+            if isinstance(each, Aggregate) and each.node == self.node
+        }
+        for w in wanted:
+            if not w.is_rank and not w.stands_alone:
+                kept |= {added[q] for q in _made_of(w, {*added, *self.served}) if q in added}
+        return replace(self, asked=tuple(each for each in self.asked if each in kept))
+
+    def _alone(self, wanted: Wanted) -> Aggregate:
+        return dict(self.alone)[wanted]
 
     def answers(self, query: Aggregate, wanted: Wanted) -> bool:
         """Say whether a question is one that a count or a sum is made of."""
@@ -183,6 +206,16 @@ def quantities(wanted: Sequence[Wanted], *, centered: bool = True) -> dict[Quant
         if w.function in SPREADS:
             found[w.squares] = None
     return found
+
+
+def _made_of(wanted: Wanted, measured: Collection[Quantity]) -> set[Quantity]:
+    """Return the quantities that an output is made of, of those that are measured."""
+    if wanted.function in ("count", "count_distinct"):
+        return {wanted.count}
+    centered = {wanted.total(counted=True), wanted.count}
+    if wanted.function == "sum":
+        return centered if centered <= {*measured} else {wanted.total(counted=False)}
+    return {*centered, wanted.squares} if wanted.function in SPREADS else centered
 
 
 def distinct(wanted: Wanted, node: Node, keys: AnyKeys, allowed: Caps | None = None) -> Aggregate:

@@ -159,13 +159,17 @@ class Question:
         """
         if self.purchases:
             return self.least.found if centered else self.least.plain
-        allowed = None
+        return self.beside((), centered=centered)
+
+    def beside(self, others: Sequence[Wanted], *, centered: bool = True) -> Questions:
+        """Find what has to be measured for this and for other outputs of the same groups."""
+        wanted, allowed = tuple(dict.fromkeys((*self.wanted, *others))), None
         if automatic(self.relation) and carries(self.relation):
-            used = needed(self.wanted, self.relation, self.keys)
+            used = needed(wanted, self.relation, self.keys)
             # Nothing rests on a cap that no question uses.
             idle: dict[str, int] = {which: _IDLE for which in WHICH if which not in used}
             allowed = caps_of(self.relation, {**idle, **dict(self.caps)})
-        return questions(self.wanted, self.relation, self.keys, allowed, centered=centered)
+        return questions(wanted, self.relation, self.keys, allowed, centered=centered)
 
     @property
     def sql(self) -> str:

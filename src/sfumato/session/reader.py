@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.relation import Node, Source
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sfumato.backends.base import Backend
     from sfumato.session.part import Asked
 
+_COPIED, _MOST = 2**30, 2**62  # bytes of all copies of a release, and any number of rows
 _PART = 2**24  # rows that are truncated at a time: about 100 bytes of memory for each
 
 
@@ -39,13 +41,14 @@ class Reader:
     """Runs statements; what they read truncated is truncated once, by the caps of its node.
 
     Rows of one unit are always truncated together. Where there are many rows, those of some units
-    are fetched at a time, so that memory is bounded by what is kept and by one such part. A table
-    that many statements read is read once, if it is small enough to be copied.
+    are fetched at a time, so that memory is bounded by what is kept and by one such part. What is
+    kept is dropped after the last statement that reads it. A table that many statements read is
+    read once, if it is small enough to be copied.
     """
 
-    __slots__ = ("_backend", "_copied", "_copies", "_kept", "_key")
+    __slots__ = ("_backend", "_copied", "_copies", "_kept", "_key", "_uses")
 
-    def __init__(self, backend: Backend, key: str, queries: Iterable[Asked] = ()) -> None:
+    def __init__(self, backend: Backend, key: str, queries: Sequence[Asked] = ()) -> None:
         """Read from a backend, with the key of truncation.
 
         Args:
@@ -57,6 +60,8 @@ class Reader:
         self._kept: dict[Truncate, pa.Table] = {}
         self._copies: dict[Source, Copy] = copies(queries)
         self._copied: dict[str, pa.Table] = {}
+        statements = {(q.node, q.keys, getattr(q, "expr", None)): q.node for q in queries}
+        self._uses = Counter(each for node in statements.values() for each in truncations(node))
 
     def run(self, statement: Statement, node: Node, given: Mapping[str, object]) -> pa.Table:
         """Run a statement about a relation.
@@ -72,17 +77,25 @@ class Reader:
             if each not in self._kept:
                 self._kept[each] = self._truncated(each, names)
         sql = statement(self._backend.dialect, names, self._copies)
-        return self._backend.run(sql, *self._given(node, given, names))
+        answer = self._backend.run(sql, *self._given(node, given, names))
+        self._uses.subtract(list(names))
+        for each in names:
+            if not self._uses[each]:  # no other statement reads it
+                del self._kept[each]
+        return answer
 
     def _copy(self) -> None:
         """Copy what is worth it, once."""
+        room = _COPIED - sum(table.nbytes for table in self._copied.values())
         for source, copy in tuple(self._copies.items()):
-            if copy.name not in self._copied:
-                table = self._backend.run_up_to(copy.most, copy.sql, {})
-                if table is None:
-                    del self._copies[source]  # it is read where it is
-                else:
-                    self._copied[copy.name] = table
+            if copy.name in self._copied:
+                continue
+            table = self._backend.run_up_to(_MOST, copy.sql, {}, size=room)
+            if table is None:
+                del self._copies[source]  # it is read where it is
+            else:
+                self._copied[copy.name] = table
+                room -= table.nbytes
 
     def _truncated(self, node: Truncate, names: Mapping[Truncate, str]) -> pa.Table:
         import pyarrow as pa
@@ -103,7 +116,7 @@ class Reader:
         self, node: Node, given: Mapping[str, object], names: Mapping[Truncate, str]
     ) -> tuple[dict[str, object], dict[str, pa.Table]]:
         """Return the parameters and the tables that a statement may use."""
-        tables = {names[each]: table for each, table in self._kept.items() if each in names}
+        tables = {name: self._kept[each] for each, name in names.items() if each in self._kept}
         return {**parameters(node, self._key), **given}, {**self._copied, **tables}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
@@ -32,7 +32,7 @@ from sfumato.session.opening import (
     name_of,
     nonce,
 )
-from sfumato.session.pacing import Pace, pace_of
+from sfumato.session.pacing import Pace, at_once, pace_of
 from sfumato.session.part import Part
 from sfumato.session.table import Table
 
@@ -169,7 +169,7 @@ class Session:
         self._backend, self._ledger, self._analyst = backend, ledger, analyst
         self._pace = pace
         self._rng: Rng = system() if pace is None else FixedWork(system())
-        self._lent = False
+        self._lent = self._closed = False
         self._kept = set[Path]()
         self._versions = {source.name: label for source, label in versions.items()}
         if analyst is not None:
@@ -209,7 +209,8 @@ class Session:
 
         Args:
             questions: a list of questions that were not asked yet, or a mapping that names them.
-            weights: how much of the price each may take, in proportion; evenly, if not given.
+            weights: how much of the price each part of a question may take, in proportion;
+                evenly, if not given.
 
         Example: ``session.batch([trips.count(), trips.mean("fare")]).release(epsilon=1)`` is a list
         of two answers.
@@ -282,20 +283,29 @@ class Session:
         """Measure parts in one charge, through the kernel. Plans and tables call it."""
         if not parts:
             raise InputError("there is nothing to measure. Pass at least one question.")
+        if self._closed:
+            raise InputError("this session is closed, and its data with it. Open another one.")
         if any(self._tables.get(s.name) != s for part in parts for s in part.sources):
             raise InputError(
                 "this question was made for another table, or for other facts about it, and its "
                 "sensitivity would not hold here. Ask a table of this session: session.table()."
             )
-        access = Access(
-            self._backend, self._ledger, self._versions, self._analyst, slice, scope, self._rng
-        )
-        asked = request or nonce()
-        with self._paced():  # an answer, a stored one and a failure alike
+        asked = nonce() if request is None else request
+        with self._paced() as hold:  # an answer, a stored one and a failure alike
+            access = Access(
+                self._backend,
+                self._ledger,
+                self._versions,
+                self._analyst,
+                slice,
+                scope,
+                self._rng,
+                hold,
+            )
             return measure(parts, access, request=asked, delta=delta, sequel=sequel, fixed=fixed)
 
-    def _paced(self) -> AbstractContextManager[None]:
-        return nullcontext() if self._pace is None else self._pace.kept()
+    def _paced(self) -> AbstractContextManager[Callable[[], None]]:
+        return nullcontext(at_once) if self._pace is None else self._pace.kept()
 
     def certificate(self, release: Release) -> Card:
         """Return the certificate of a release, with what the ledger says about it.
@@ -320,14 +330,15 @@ class Session:
         self,
         path: str | PathLike[str] | None = None,
         *,
-        releases: Sequence[Release] | None = None,
+        releases: Sequence[Release] | Mapping[str, Release] | None = None,
         title: str = "",
     ) -> str | None:
         """Write contract, answers, ledger and certificate as one page; free, and reads no data.
 
         Args:
             path: where to write the page; without one its text is returned.
-            releases: the answers to show; without them what the ledger stores of each.
+            releases: the answers to show, also those of a batch; without them what the ledger
+                stores of each.
             title: the heading.
 
         Raises:
@@ -336,6 +347,8 @@ class Session:
         from sfumato.session.report import Report
 
         tables = {source: self._versions[name] for name, source in self._tables.items()}
+        if isinstance(releases, Mapping):
+            releases = tuple(releases.values())
         made = Report(
             ledger=self._ledger,
             tables=tables,
@@ -352,6 +365,7 @@ class Session:
 
     def close(self) -> None:
         """Close the data, and the ledger unless another session lent it."""
+        self._closed = True
         with self._paced():  # what was read and kept takes time to give back
             self._backend.close()
             if not self._lent:

@@ -170,7 +170,7 @@ class StagedPlan:
                 "this answer was stored by a version of sfumato that made something else of what "
                 "was found first, and cannot be put together by this one. Use that version."
             )
-        answer = second.assembled(later)
+        answer = second.assembled()(later)
         return replace(answer, cost=cost, price=price, notes=(*told, *answer.notes))
 
     def _why(self, found: Sequence[Release]) -> str:

@@ -4,6 +4,7 @@ import pytest
 
 from sfumato.audit import stopwatch
 from sfumato.core.errors import InputError, RangeError
+from sfumato.testing.rng import SeededRng
 
 
 def runs(values, cost):
@@ -50,3 +51,15 @@ def test_few_trials_are_refused():
     run, clock = runs([0, 1], cost=abs)
     with pytest.raises(RangeError, match="too few"):
         stopwatch(run, trials=10, clock=clock)
+
+
+def test_machine_that_grows_slower_is_not_flagged():
+    """Time that grows with the number of runs says nothing about what a run returns."""
+    words, state = SeededRng(5), {"runs": 0, "now": 0.0}
+
+    def f():
+        state["runs"] += 1
+        state["now"] += state["runs"] ** 2
+        return int(words.words(1)[0] % 4)  # one in four is small
+
+    assert not stopwatch(f, trials=1000, clock=lambda: state["now"]).flagged

@@ -1,5 +1,6 @@
 """What can go wrong with a file: each has a type, a constant message, and loses nothing."""
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -7,8 +8,10 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -55,23 +58,95 @@ def test_file_of_another_program_is_left_alone(path):
     assert path.read_bytes() == before
 
 
-def test_empty_file_of_a_crash_can_become_a_ledger(path):
-    path.touch()
-    with pytest.raises(LedgerCorrupt):
-        Ledger.open(path)
-    Ledger.create(path, sf.Budget(1), UNIT).close()
-    assert verify(path).ok
-
-
-def test_file_whose_making_was_killed_in_a_write_can_become_a_ledger(path):
+def without_tables(path):
+    """Turn a file into one of SQLite's with nothing in it."""
+    path.unlink()
     with closing(sqlite3.connect(path)) as other:
         other.execute("PRAGMA journal_mode = WAL")
     assert path.read_bytes()[:6] == b"SQLite"
+
+
+def with_journal(path):
+    """Leave what a process leaves that is killed in the first write to an empty file."""
+    without_tables(path)
     # The start of a rollback journal: no page was saved yet, and the file had been empty.
     start = struct.pack(">8s5I", bytes.fromhex("d9d505f920a163d7"), 0, 1, 0, 512, 4096)
     path.with_name(f"{path.name}-journal").write_bytes(start.ljust(512, b"\0"))
-    Ledger.create(path, sf.Budget(1), UNIT).close()
-    assert verify(path).ok
+
+
+EMPTIED = {
+    "0 bytes": lambda path: os.truncate(path, 0),
+    "1 byte": lambda path: os.truncate(path, 1),
+    "no tables": without_tables,
+    "no tables, in a write": with_journal,
+}
+
+
+@pytest.mark.parametrize("emptied", EMPTIED)
+def test_ledger_that_was_emptied_is_no_new_one_and_gives_nothing_back(path, tmp_path, emptied):
+    (tmp_path / "trips.csv").write_text("x\n1\n2\n")
+    (tmp_path / "trips.toml").write_text(CONTRACT)
+
+    def session():
+        table = pa.table({"x": [1, 2]})
+        schema = sf.Schema(x=sf.Integer(0, 9))
+        return sf.Session(table, unit=UNIT, schema=schema, budget=sf.Budget(1), ledger=path)
+
+    def connect():
+        return sf.connect(tmp_path / "trips.toml")
+
+    with session() as first:
+        first.table().count().release(epsilon=1)
+    with connect() as second:
+        assert second.remaining.epsilon == 0
+    for use in (session, connect, lambda: Ledger.open(path)):
+        EMPTIED[emptied](path)
+        with pytest.raises(LedgerCorrupt, match="damaged or is not a ledger") as caught:
+            use()
+        assert caught.value.code == "E406"
+        EMPTIED[emptied](path)
+        with pytest.raises(LedgerError, match=r"damaged|cannot be written"):  # to take a write back
+            verify(path)
+        with pytest.raises(LedgerError, match="already a file"):
+            Ledger.create(path, sf.Budget(1), UNIT)
+    assert not list(tmp_path.glob("*.part*"))
+
+
+CONTRACT = """
+[budget]
+epsilon = 1
+ledger = "trips.ledger"
+[unit]
+neighbors = "add_remove"
+[tables.trips]
+source = "trips.csv"
+version = "1"
+unit = "row"
+[tables.trips.columns]
+x = { type = "integer", low = 0, high = 9 }
+"""
+
+
+@pytest.mark.parametrize("end", ["-wal", "-journal"])
+def test_log_of_a_ledger_that_is_gone_is_not_played_into_a_new_one(make, ask, path, tmp_path, end):
+    ledger = make()
+    ask(ledger)
+    kept = path.with_name(f"{path.name}-wal").read_bytes()  # drops locks that nobody waits for
+    head = ledger.backup(tmp_path / "copy")
+    ledger.close()
+    path.unlink()
+    log = path.with_name(f"{path.name}{end}")
+    log.write_bytes(kept)
+    with pytest.raises(LedgerError, match="a ledger was lost"):
+        make(9)
+    with pytest.raises(LedgerError, match="a ledger was lost"):
+        Ledger.open(tmp_path / "copy").backup(path)
+    assert log.read_bytes() == kept
+    assert not path.exists()
+    assert not list(tmp_path.glob("*.part*"))
+    log.write_bytes(b"")  # somebody who only looked may leave one
+    Ledger.open(tmp_path / "copy").backup(path)
+    assert verify(path, head).ok
 
 
 def test_folder_that_does_not_exist_is_refused(tmp_path):
@@ -205,12 +280,101 @@ def test_header_that_cannot_be_read_is_damage(make, path):
     other.close()
 
 
-def test_two_that_make_the_same_ledger_at_once_end_up_with_one(path, monkeypatch):
-    first = Ledger.create(path, sf.Budget(1), UNIT)
-    monkeypatch.setattr("sfumato.ledger.connection.Connection.make", lambda _: None)
+def no_links(*_):
+    raise OSError(errno.EPERM, "/secret/path")
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_two_that_make_the_same_ledger_at_once_end_up_with_one(path, ask, monkeypatch, links):
+    """The other comes after it was seen that there is none, and before the new one has its name."""
+    link, head = os.link, []
+
+    def overtaken(*paths):
+        monkeypatch.setattr("os.link", link)
+        other = Ledger.create(path, sf.Budget(1), UNIT)
+        ask(other)
+        head.append(other.head)
+        (link if links else no_links)(*paths)
+
+    monkeypatch.setattr("os.link", overtaken)
     with pytest.raises(LedgerError, match="already a file"):
         Ledger.create(path, sf.Budget(9), UNIT)
-    assert Ledger.open(path).budget == first.budget
+    assert verify(path, *head).ok
+    assert Ledger.open(path).budget == sf.Budget(1)
+    assert not list(path.parent.glob("*.part*"))
+
+
+def test_disk_without_links_makes_a_ledger_and_writes_over_none(path, make, ask, monkeypatch):
+    monkeypatch.setattr("os.link", no_links)
+    ledger = make()
+    ask(ledger)
+    head = ledger.head
+    with pytest.raises(LedgerError, match="already a file"):
+        make(9)
+    assert Ledger.open(path, head=head).budget == sf.Budget(1)
+    assert verify(path, head).ok
+    assert not list(path.parent.glob("*.part*"))
+    if os.name == "posix":
+        assert path.stat().st_mode & 0o777 == 0o600
+    ledger.backup(path.with_name("copy"))
+    assert verify(path.with_name("copy"), head).ok
+
+
+def test_threads_that_make_a_ledger_on_a_disk_without_links_end_up_with_one(path, monkeypatch):
+    """Renaming writes over what is there, so nobody may come between looking and renaming."""
+    begin, made, refused = threading.Barrier(4), [], []
+    lexists = os.path.lexists
+
+    def slow(*paths):
+        found = lexists(*paths)
+        time.sleep(0.05)
+        return found
+
+    def late(*_):
+        begin.wait()
+        no_links()
+
+    def work(epsilon):
+        try:
+            made.append(Ledger.create(path, sf.Budget(epsilon), UNIT))
+        except LedgerError as problem:
+            refused.append(str(problem))
+
+    monkeypatch.setattr("os.link", late)
+    monkeypatch.setattr("os.path.lexists", slow)
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(made), len(refused)) == (1, 3)
+    assert all("already a file" in each for each in refused)
+    assert verify(path).ok
+
+
+@pytest.mark.parametrize("word", ["BEGIN", "CREATE", "INSERT", "COMMIT", "PRAGMA wal_checkpoint"])
+def test_ledger_that_cannot_be_made_to_the_end_leaves_nothing(break_at, make, ask, path, word):
+    break_at(word, sqlite3.SQLITE_FULL)
+    with pytest.raises(LedgerError, match="disk is full") as caught:
+        make()
+    assert "secret" not in str(caught.value)
+    break_at(None)
+    assert list(path.parent.iterdir()) == []
+    assert ask(make()).entry == 1
+
+
+def test_ledger_is_whole_in_one_file_before_it_has_its_name(path, monkeypatch):
+    link = os.link
+
+    def look(part, name):
+        assert [each.name for each in path.parent.iterdir()] == [part.name]
+        found = verify(part)
+        assert (found.ok, found.entries) == (True, 0)
+        link(part, name)
+
+    monkeypatch.setattr("os.link", look)
+    Ledger.create(path, sf.Budget(1), UNIT)
+    assert verify(path).ok
 
 
 def test_timeout_must_be_a_time(path):

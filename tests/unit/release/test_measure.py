@@ -180,3 +180,11 @@ def test_name_that_a_measure_does_not_have_is_no_column(error):
     assert not hasattr(built, "median")
     with pytest.raises(AttributeError, match="median"):
         built.median  # noqa: B018
+
+
+def test_column_that_is_handed_out_cannot_be_changed():
+    column = Measure("n", np.arange(5), kind="integer", mechanism="m").held("values")
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        column.flags.writeable = True
+    with pytest.raises(ValueError, match="read-only"):
+        column[0] = 7

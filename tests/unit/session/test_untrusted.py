@@ -76,13 +76,44 @@ def taken(clock, action):
 
 
 def test_replies_come_at_multiples_of_the_quantum(timed):
-    session, clock = timed(0.003, 0.999, 1.0, 1.25, 3.0001)
+    session, clock = timed(0.003, 0.875, 0.876, 1.25, 3.0001)
     table = session.table()
     times = [
         taken(clock, lambda age=age: table.filter(f"age > {age}").count().release(epsilon=1))[0]
         for age in range(5)
     ]
-    assert times == [1, 1, 1, 2, 4]
+    assert times == [1, 1, 2, 2, 4]
+
+
+@pytest.mark.parametrize("took", [0.003, 0.8])
+def test_what_others_see_in_the_ledger_comes_at_its_time_too(timed, monkeypatch, took):
+    session, clock = timed(took)
+    start, settle, seen = clock.now, session.ledger.settle, []
+
+    def watched(*given):
+        seen.append((clock.now - start) / SECOND)
+        settle(*given)
+
+    monkeypatch.setattr(session.ledger, "settle", watched)
+    session.table().count().release(epsilon=1)
+    assert seen == [0.875]
+
+
+@pytest.mark.parametrize("took", [0.003, 1.5])
+def test_who_interrupts_learns_nothing_by_asking_again(timed, monkeypatch, took):
+    session, clock = timed(took, 0)
+    question = session.table().count()
+
+    def interrupted(_seconds):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as waiting:
+        waiting.setattr(session._pace, "_sleep", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            question.release(epsilon=1, request="monday")
+    assert [event.kind for event in session.ledger.history()][-1] == "abandoned"
+    _, again = taken(clock, lambda: question.release(epsilon=1, request="monday"))
+    assert isinstance(again, sf.errors.SfumatoError)
 
 
 def test_a_stored_answer_takes_as_long_as_a_fresh_one(timed):
