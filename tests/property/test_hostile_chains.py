@@ -441,6 +441,7 @@ NOT_CALLED = {
     (Plan, "within"),
     (Plan, "assembled"),
     (Question, "asking"),
+    (Question, "beside"),
     (Question, "settled"),
     (Question, "lowered"),
     (Session, "perform"),
