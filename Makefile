@@ -31,7 +31,7 @@ TRUSTED_LIMIT := 12600
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-deep check fix docs bench clean
+.PHONY: help demo test test-deep check fix docs bench mutate clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,11 @@ docs: $(DEV) ## build the documentation into site/
 
 bench: $(DEV) ## measure speed and accuracy
 	@$(BIN)/python -m benchmarks
+
+mutate: $(DEV) ## change the source in small places and see which tests notice; hours, goes on
+	@$(BIN)/python -m tools.mutation calls
+	@$(BIN)/python -m tools.mutation run
+	@$(BIN)/python -m tools.mutation page
 
 clean: ## remove the environment and everything built
 	rm -rf $(VENV) site build dist .benchmarks .hypothesis .import_linter_cache .mypy_cache \

@@ -26,12 +26,15 @@ class Surroundings:
         required: pairs of a function and an argument that has no default there.
         function: the innermost function around the node.
         text: the source of the node.
+        tested: whether a branch is taken by it.
+        bound: the names of the function's arguments and variables, and where each gets a value.
     """
 
     names: frozenset[str] = frozenset()
     required: frozenset[tuple[str, str]] = frozenset()
     function: Function | None = None
     text: str = ""
+    tested: bool = False
     bound: dict[str, int] = field(default_factory=dict)
 
 
@@ -136,7 +139,7 @@ def arithmetic(node: ast.AST, _: Surroundings) -> Iterator[Change]:
         isinstance(node, ast.UnaryOp)
         and isinstance(node.op, ast.USub)
         and not isinstance(node.operand, ast.Constant)
-        and not _divides_up(node)
+        and _divides_up(node) is None
     ):
         yield node.operand
 
@@ -174,10 +177,10 @@ def logic(node: ast.AST, _: Surroundings) -> Iterator[Change]:
             yield ast.Call(ast.Name(other_name), node.args, node.keywords)
 
 
-def condition(node: ast.AST, _: Surroundings) -> Iterator[Change]:
-    """Take the other branch."""
-    if isinstance(node, ast.IfExp) and not isinstance(node.test, ast.Compare | ast.UnaryOp):
-        yield ast.IfExp(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+def condition(node: ast.AST, around: Surroundings) -> Iterator[Change]:
+    """Take the other branch, where no comparison decides."""
+    if around.tested and isinstance(node, ast.Name | ast.Attribute | ast.Call):
+        yield ast.UnaryOp(ast.Not(), node)
 
 
 def extreme(node: ast.AST, _: Surroundings) -> Iterator[Change]:
@@ -188,10 +191,13 @@ def extreme(node: ast.AST, _: Surroundings) -> Iterator[Change]:
 
 def rounding(node: ast.AST, around: Surroundings) -> Iterator[Change]:
     """Round to the other side."""
-    if _divides_up(node):
-        product = node.operand  # type: ignore[attr-defined]
-        yield ast.BinOp(product.left.operand, ast.FloorDiv(), product.right)
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+    if (negated := _divides_up(node)) is not None:
+        yield ast.BinOp(_without_sign(negated.left), ast.FloorDiv(), negated.right)
+    elif (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.FloorDiv)
+        and _without_sign(node.left) is node.left  # else it is half of a division that rounds up
+    ):
         up = ast.BinOp(ast.UnaryOp(ast.USub(), node.left), ast.FloorDiv(), node.right)
         yield ast.UnaryOp(ast.USub(), up)
     elif isinstance(node, ast.Attribute) and (other := _both_ways(DIRECTIONS).get(node.attr)):
@@ -202,8 +208,8 @@ def rounding(node: ast.AST, around: Surroundings) -> Iterator[Change]:
         if other in around.names:
             yield ast.Call(ast.Name(other), node.args, node.keywords)
         elif other:  # what would stand there rounds to a number that is one less, or one more
-            up = name in DIRECTIONS
-            yield ast.BinOp(node, ast.Sub() if up else ast.Add(), ast.Constant(1))
+            less_or_more = ast.Sub() if name in DIRECTIONS else ast.Add()
+            yield ast.BinOp(node, less_or_more, ast.Constant(1))
 
 
 def absolute(node: ast.AST, _: Surroundings) -> Iterator[Change]:
@@ -235,9 +241,8 @@ def argument(node: ast.AST, around: Surroundings) -> Iterator[Change]:
 
 def deletion(node: ast.AST, around: Surroundings) -> Iterator[Change]:
     """Forget a statement: a refusal, a check, an assignment to what has a value already."""
-    if isinstance(node, ast.Raise | ast.AugAssign | ast.Break | ast.Continue):
-        yield "pass"
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+    called_alone = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    if called_alone or isinstance(node, ast.Raise | ast.AugAssign | ast.Break | ast.Continue):
         yield "pass"
     elif isinstance(node, ast.Assign | ast.AnnAssign) and around.function is not None:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -256,7 +261,11 @@ def early_return(node: ast.AST, around: Surroundings) -> Iterator[Change]:
         if not isinstance(node.value, ast.Constant):
             yield "return True"
             yield "return False"
-    elif isinstance(node, ast.stmt) and around.function is not None:
+    elif (
+        isinstance(node, ast.stmt)
+        and around.function is not None
+        and not isinstance(node, Function)
+    ):
         body = around.function.body
         documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         quiet = isinstance(returns, ast.Constant) and returns.value is None
@@ -273,16 +282,24 @@ def query(node: ast.AST, around: Surroundings) -> Iterator[Change]:
                 yield around.text[: found.start()] + other + around.text[found.end() :]
 
 
-def _divides_up(node: ast.AST) -> bool:
-    """Say whether a node is ``-(-a // b)``."""
-    return (
-        isinstance(node, ast.UnaryOp)
-        and isinstance(node.op, ast.USub)
-        and isinstance(node.operand, ast.BinOp)
-        and isinstance(node.operand.op, ast.FloorDiv)
-        and isinstance(node.operand.left, ast.UnaryOp)
-        and isinstance(node.operand.left.op, ast.USub)
-    )
+def _divides_up(node: ast.AST) -> ast.BinOp | None:
+    """Return ``-a // b`` of ``-(-a // b)``, and None of anything else."""
+    if not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)):
+        return None
+    inner = node.operand
+    if not (isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.FloorDiv)):
+        return None
+    return inner if _without_sign(inner.left) is not inner.left else None
+
+
+def _without_sign(node: ast.expr) -> ast.expr:
+    """Return a product without the minus it begins with; the product itself if there is none."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return node.operand
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        first = _without_sign(node.left)
+        return node if first is node.left else ast.BinOp(first, node.op, node.right)
+    return node
 
 
 def _renamed(node: ast.expr, name: str) -> ast.expr:

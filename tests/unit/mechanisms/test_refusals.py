@@ -77,6 +77,17 @@ def test_scales_that_cannot_be_drawn_are_refused(scale):
         lambda s: M.Exponential.calibrate(s, candidates=["a"], epsilon=1),
         lambda s: M.Quantile.calibrate(s, epsilon=1, **GRID),
         lambda s: M.RandomizedResponse.calibrate(s, epsilon=1),
+        lambda s: M.CategoryResponse.calibrate(s, categories=["a", "b"], epsilon=1),
+        lambda s: M.NoisyMax.calibrate(s, candidates=["a"], epsilon=1),
+        lambda s: M.PartitionSelection.calibrate(s, epsilon=1, delta="1e-6"),
+        lambda s: M.PermuteAndFlip.calibrate(s, candidates=["a"], epsilon=1),
+        lambda s: M.Quantiles.calibrate(s, targets=["1/2"], epsilon=1, **GRID),
+        lambda s: M.Sampled.calibrate(s, rate="1/2", epsilon=1),
+        lambda s: M.SparseHistogram.calibrate(s, domain=9, threshold=3, epsilon=1),
+        lambda s: M.SparseVector.calibrate(s, threshold=3, epsilon=1),
+        lambda s: M.StabilityHistogram.calibrate(s, epsilon=1, delta="1e-6"),
+        lambda s: M.TopK.calibrate(s, candidates=["a", "b"], k=1, epsilon=1),
+        lambda s: M.TruncatedGeometric.calibrate(s, low=0, high=9, epsilon=1),
     ],
 )
 def test_zero_sensitivity_is_not_calibrated(calibrate):

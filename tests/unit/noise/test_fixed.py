@@ -113,6 +113,9 @@ def test_more_work_is_rarer_than_two_to_the_minus_sixty():
     assert max(Blocks(Gaussian(scale)).doubt for scale in scales[::7]) < Fraction(1, 2**60)
     edge = [Fraction(31), Fraction(639, 10), Fraction(2**20) - 1, Fraction(2**60)]
     assert max(Blocks(Gaussian(scale)).doubt for scale in edge) < Fraction(1, 2**60)
+    for kernel in (Blocks(Gaussian(scale)) for scale in edge):  # not by leaving out what happens
+        coins = Fraction(5, 2**64) if kernel._law.shift else 0
+        assert kernel.doubt >= Ladder(kernel._law).doubt + coins
     for scale in scales:  # what is left to the rest of the digits
         kernel = Digits(Laplace(scale))
         assert kernel._rest(200)[1] < 2**136
