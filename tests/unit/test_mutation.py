@@ -235,7 +235,7 @@ def test_mutant_that_hangs_is_killed(tiny):
     assert (outcome.killed, outcome.killer) == (True, "out of time")
 
 
-def result(package, killed):
+def result(package, killed, first=False):
     return {
         "package": package,
         "of": 100,
@@ -247,20 +247,27 @@ def result(package, killed):
         "before": "a < b",
         "after": "a <= b",
         "killed": killed,
+        "first": first,
     }
 
 
 def test_page_counts_what_nobody_explained_as_a_hole():
     results = {
-        "a": result("noise", True),
+        "a": result("noise", True, first=True),
         "b": result("noise", True),
         "c": result("noise", False),
         "d": result("ledger", False),
     }
     why = {"d": {"kind": "speed", "why": "Only slower."}}
     page = render(results, why)
-    assert "| noise | 100 | 3 | 2 | 0 | 1 | 66.6 % |" in page
-    assert "| ledger | 100 | 1 | 0 | 1 | 0 | – |" in page
-    assert "the tests kill **66.6 %**" in page
+    assert "| noise | 100 | 3 | 2 | 0 | 1 | 66.6 % | 33.3 % |" in page
+    assert "| ledger | 100 | 1 | 0 | 1 | 0 | – | – |" in page
+    assert "the tests kill **66.6 %** of those that matter, and killed **33.3 %**" in page
     assert "in `if a < b:`: `a < b` became `a <= b`. **hole**: Nobody has looked at it yet." in page
     assert "**speed**: Only slower." in page
+
+
+def test_page_shows_of_a_long_change_what_differs():
+    long = {**result("noise", False), "before": "x" * 300 + "a < b" + "y" * 300}
+    page = render({"a": {**long, "after": long["before"].replace("<", "<=")}}, {})
+    assert f"`… {'x' * 37}a < b{'y' * 38} …` became `… {'x' * 37}a <= b{'y' * 38} …`" in page

@@ -36,7 +36,7 @@ def main(given: list[str] | None = None) -> int:
     trying.add_argument("--seed", default="1")
     trying.add_argument("--out", type=Path, default=RESULTS / "results.json")
     trying.add_argument("--quick", type=float, default=30.0, help="seconds for the tests near by")
-    trying.add_argument("--slow", type=float, default=240.0, help="seconds for all others")
+    trying.add_argument("--slow", type=float, default=240.0, help="seconds for others, or 0")
     trying.add_argument("--again", action="store_true", help="try those that survived once more")
     trying.set_defaults(do=_run)
     telling = parts.add_parser("page", help="render docs/theory/mutation.md")
@@ -73,6 +73,7 @@ def _run(arguments: argparse.Namespace) -> None:
             found[mutant.key] = {
                 "package": package,
                 "of": len(every),
+                "first": outcome.killed and mutant.key not in found,
                 **_described(mutant),
                 **asdict(outcome),
             }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,6 +25,8 @@ HARMLESS = {
     "message": "other words or another error, and the same decision",
 }
 HOLE = "hole"
+_LONG = 120  # characters that are shown whole
+_AROUND = 40  # characters that are shown beside a change in a longer text
 
 HEAD = """\
 # Mutation rounds
@@ -46,14 +49,16 @@ of change take turns, so that rare ones such as rounding are among them.
 A mutant is killed if a test of every push fails, or hangs, with it and passes without it. Those
 that survive are read one by one. Some cannot be killed, because they change nothing that anybody
 could see, or only the speed; some err on the safe side. All others are holes, and each hole is
-either mended by a new test, after which the mutant dies, or stands below.
+either mended by a new test, after which the mutant dies, or stands below. A sample that tests were
+written for says little about those that were not drawn: what was killed at the first trial does,
+and the next seed.
 
 {summary}
 
 ## By package
 
-| package | mutants | tried | killed | harmless | holes | killed of those that matter |
-|---|---|---|---|---|---|---|
+| package | mutants | tried | killed | harmless | holes | killed of those that matter | at first |
+|---|---|---|---|---|---|---|---|
 {packages}
 
 ## By kind of change
@@ -82,7 +87,7 @@ def write(results: Mapping[str, Result]) -> list[str]:
 def render(results: Mapping[str, Result], why: Why) -> str:
     """Return the page for results and reasons."""
     killed, harmless, holes = _counted(results, why, results)
-    share = _share(killed, holes)
+    share, first = _figures(results, why, list(results))[-2:]
     packages = [
         _row(name, str(of), *_figures(results, why, mine))
         for name in PACKAGES
@@ -90,13 +95,14 @@ def render(results: Mapping[str, Result], why: Why) -> str:
         for of in [results[mine[0]]["of"]]
     ]
     operators = [
-        _row(name, *_figures(results, why, mine)[:-1])
+        _row(name, *_figures(results, why, mine)[:-2])
         for name in OPERATORS
         if (mine := [key for key, each in results.items() if each["operator"] == name])
     ]
     summary = (
-        f"Of {len(results)} mutants {killed} were killed, {harmless} are harmless and {holes} are "
-        f"holes: the tests kill **{share}** of those that matter. The aim is 95 %."
+        f"Of {len(results)} mutants {killed} were killed, {harmless} are harmless and {holes} are\n"
+        f"holes: the tests kill **{share}** of those that matter, and killed **{first}**\n"
+        f"at the first trial. The aim is 95 %."
     )
     kinds = [f"- **{kind}**: {meaning}." for kind, meaning in HARMLESS.items()]
     kinds.append(f"- **{HOLE}**: a test is missing.")
@@ -124,12 +130,14 @@ def _counted(results: Mapping[str, Result], why: Why, keys: Iterable[str]) -> tu
 
 def _figures(results: Mapping[str, Result], why: Why, keys: list[str]) -> list[str]:
     killed, harmless, holes = _counted(results, why, keys)
-    return [*map(str, (len(keys), killed, harmless, holes)), _share(killed, holes)]
+    first = sum(bool(results[key]["first"]) for key in keys)
+    shares = [_share(number, killed + holes) for number in (killed, first)]
+    return [*map(str, (len(keys), killed, harmless, holes)), *shares]
 
 
-def _share(killed: int, holes: int) -> str:
+def _share(killed: int, matter: int) -> str:
     """Return the share of mutants that matter and were killed, rounded down."""
-    return f"{1000 * killed // (killed + holes) / 10} %" if killed + holes else "–"
+    return f"{1000 * killed // matter / 10} %" if matter else "–"
 
 
 def _row(*cells: str) -> str:
@@ -158,12 +166,30 @@ def _survivor(result: Result, why: Mapping[str, str] | None) -> str:
         place += f" in `{result['function']}`"
     if len(result["before"]) < 20:  # too little to be recognized
         place += f", in {_code(result['context'])}"
-    change = f"{_code(result['before'])} became {_code(result['after'])}"
+    before, after = _apart(result["before"], result["after"])
+    change = f"{_code(before)} became {_code(after)}"
     return f"- {place}: {change}. **{told['kind']}**: {told['why']}"
 
 
+def _apart(before: str, after: str) -> tuple[str, str]:
+    """Return two texts without most of what they share, where they are long."""
+    if max(len(before), len(after)) <= _LONG:
+        return before, after
+    start = _shared(before, after)
+    end = _shared(before[start:][::-1], after[start:][::-1])
+    first = max(start - _AROUND, 0)
+    found = []
+    for text in (before, after):
+        last = min(len(text) - end + _AROUND, len(text))
+        found.append(f"{'… ' * (first > 0)}{text[first:last]}{' …' * (last < len(text))}")
+    return found[0], found[1]
+
+
+def _shared(a: str, b: str) -> int:
+    """Return with how many equal characters two texts begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
+
+
 def _code(text: str) -> str:
-    """Return code as Markdown shows it, with the middle of a long piece left out."""
-    short = text if len(text) <= 120 else f"{text[:70]} … {text[-45:]}"
-    fence = "``" if "`" in short else "`"
-    return f"{fence}{short}{fence}"
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{text.strip()}{fence}"

@@ -97,14 +97,14 @@ class Known:
         Args:
             mutant: the mutant.
             quick: how many seconds the first stage may take.
-            slow: how many the second.
+            slow: how many the second and the third; with 0 there are none.
         """
         tests = self._calling.get(f"{mutant.file}:{mutant.function}")
         tests = tests or self._touching.get(mutant.file, set())
         order = sorted(tests, key=lambda t: (_distance(t, mutant.file), self.seconds[t], t))
         first = self._within(order, quick)
         rest = sorted(set(order) - set(first.tests), key=lambda t: (self.seconds[t], t))
-        far = ELSEWHERE.get(mutant.file.split("/")[0], ())
+        far = ELSEWHERE.get(mutant.file.split("/")[0], ()) if slow else ()
         return [first, self._within(rest, slow), Stage(far, slow)]
 
     def _within(self, tests: Sequence[str], limit: float) -> Stage:

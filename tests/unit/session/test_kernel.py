@@ -6,10 +6,12 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato import accounting
 from sfumato.core.codec import encode
 from sfumato.core.errors import (
     BudgetExceeded,
     DataClosed,
+    InputError,
     LedgerError,
     LossError,
     ReleaseFailed,
@@ -19,6 +21,7 @@ from sfumato.ledger import Ledger
 from sfumato.mechanisms import DiscreteGaussian, DiscreteLaplace
 from sfumato.relation import Aggregate, Keys, Name, Rows, Source, Total, bounded
 from sfumato.relation.node import scope
+from sfumato.relation.partition import Partition, Slice
 from sfumato.relation.source import HIDDEN
 from sfumato.session.kernel import FAILED, Access, measure
 from sfumato.session.part import Part
@@ -229,6 +232,32 @@ def test_interrupted_request_is_abandoned_and_paid():
     assert diary.steps == ["reserve", "touch", "read", "abandon"]
     assert diary.ledger.remaining().epsilon == 9
     assert not diary.ledger.closed
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_only_what_is_said_to_be_fixed_is_charged_by_the_law_of_all_losses(fixed):
+    parts = [Part.of(Aggregate(TABLE, BY_ZONE, Rows()), DiscreteGaussian(40))] * 9
+    cost = accounting.compose([part.loss for part in parts])
+    prices = [accounting.charge(cost, "1e-6", fixed=law) for law in (False, True)]
+    assert prices[1].epsilon < prices[0].epsilon
+    diary = Diary(zones(**{f"m{i}": [5, 7] for i in range(9)}), sf.Budget(epsilon=9, delta="1e-5"))
+    said = {"fixed": True} if fixed else {}
+    measure(parts, diary.access(), request="q", delta="1e-6", **said)
+    assert diary.ledger.spent().epsilon == prices[fixed].epsilon
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_one_question_beyond_the_part_that_pays_is_one_too_many(place):
+    split = Partition.of(TABLE, BY_ZONE)
+    parts = [Part.of(Aggregate(split.part("A"), Keys(), Rows()), DiscreteLaplace(1))] * 2
+    diary = Diary(pa.table({"m0": [5]}))
+    access = diary.access(slice=Slice(split, "A"))
+    for node in (TABLE, split.part("B")):
+        outside = Part.of(Aggregate(node, Keys(), Rows()), DiscreteLaplace(1))
+        with pytest.raises(InputError, match="more than the part of the table"):
+            measure([*parts[:place], outside, *parts[place:]], access, request="q")
+    assert diary.steps == []
+    assert len(measure(parts[:1], access, request="q")) == 1
 
 
 def test_truncation_key_goes_to_the_engine_and_not_into_the_text():
