@@ -7,6 +7,7 @@ import pytest
 
 from sfumato.accounting.grid import (
     bearable,
+    coarse_above,
     dyadic,
     index_above,
     index_below,
@@ -75,3 +76,16 @@ def test_least_answers_where_the_condition_held_even_if_it_is_not_monotone():
 
     found = least(holds, 0, 99)
     assert found == 99 or asked[found]
+
+
+@pytest.mark.parametrize("number", ["1e-12", "0.998964956360996693", "1", "1.0000001", "733.5"])
+def test_coarse_number_is_above_and_near_and_does_not_hang_on_the_last_digits(number):
+    exact = Fraction(number)
+    found = coarse_above(exact)
+    assert exact <= found <= exact * (1 + Fraction(1, 2**19))
+    assert coarse_above(found) == found
+    assert coarse_above(exact * (1 - Fraction(1, 2**50))) in (found, exact)
+
+
+def test_nothing_stays_nothing():
+    assert coarse_above(Fraction(0)) == 0
