@@ -29,7 +29,7 @@ from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Unit
 
 if TYPE_CHECKING:
-    from sfumato import accounting, audit, mechanisms
+    from sfumato import accounting, audit, marginals, mechanisms, ranges, spatial
     from sfumato.relation.bought import bought
     from sfumato.release.estimate import Estimate
     from sfumato.release.release import Release
@@ -63,18 +63,21 @@ _LAZY = {
     "count": "sfumato.session.output",
     "count_distinct": "sfumato.session.output",
     "lab": "sfumato.session.lab",
+    "marginals": "sfumato.marginals",
     "max": "sfumato.session.output",
     "mean": "sfumato.session.output",
     "mechanisms": "sfumato.mechanisms",
     "median": "sfumato.session.output",
     "min": "sfumato.session.output",
     "quantile": "sfumato.session.output",
+    "ranges": "sfumato.ranges",
+    "spatial": "sfumato.spatial",
     "std": "sfumato.session.output",
     "sum": "sfumato.session.output",
     "variance": "sfumato.session.output",
     "within": "sfumato.session.within",
 }
-_MODULES = {"accounting", "audit", "mechanisms"}
+_MODULES = {"accounting", "audit", "marginals", "mechanisms", "ranges", "spatial"}
 
 __version__ = "0.1.0"
 
@@ -103,12 +106,15 @@ __all__ = [
     "count_distinct",
     "errors",
     "lab",
+    "marginals",
     "max",
     "mean",
     "mechanisms",
     "median",
     "min",
     "quantile",
+    "ranges",
+    "spatial",
     "std",
     "sum",
     "variance",
@@ -119,7 +125,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Load a part of the package on first use."""
     if name not in _LAZY:
-        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+        known = getattr(errors, name, None)
+        is_error = isinstance(known, type) and issubclass(known, errors.SfumatoError)
+        hint = f"; it is sfumato.errors.{name}" if is_error else ""
+        raise AttributeError(f"module 'sfumato' has no attribute {name!r}{hint}")
     module = importlib.import_module(_LAZY[name])
     value = module if name in _MODULES else getattr(module, name)
     globals()[name] = value

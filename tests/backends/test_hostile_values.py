@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.backends.duckdb import DuckDB
 from sfumato.core.errors import ColumnError
-from sfumato.relation.source import Source
+from sfumato.relation.link import Link
+from sfumato.relation.source import Source, linked
 
 _spec = importlib.util.spec_from_file_location("hostile", Path(__file__).with_name("hostile.py"))
 hostile = importlib.util.module_from_spec(_spec)
@@ -255,3 +256,19 @@ def test_units_whose_names_are_damaged_are_not_taken_for_one(tmp_path):
     source = Source("t", sf.Schema(x=sf.Integer(0, 9)), unit)
     found = DuckDB.open({source: tmp_path / "t.parquet"}).run('SELECT x FROM "t"', {})
     assert found.column("x").to_pylist() == [3]
+
+
+def test_damaged_keys_lead_to_nobody(tmp_path):
+    """They would use up the caps of whoever has the key that they look like."""
+    keys = pa.array([b"a\xff", b"a\xfe", b"ok"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"order": keys, "x": range(3)}), tmp_path / "lines.parquet")
+    orders = pa.table({"id": ["a?", "ok"], "who": [1, 2], "y": [0, 0]})
+    sources = linked(
+        [
+            Source("orders", sf.Schema(y=sf.Integer(0, 9)), sf.Unit.by("who", max_rows=1)),
+            Source("lines", sf.Schema(x=sf.Integer(0, 9)), sf.Unit.by("order", max_rows=1)),
+        ],
+        {"lines": (Link("order", "orders", "id"),)},
+    )
+    opened = DuckDB.open(dict(zip(sources, (orders, tmp_path / "lines.parquet"), strict=True)))
+    assert opened.run('SELECT x FROM "lines"', {}).column("x").to_pylist() == [2]

@@ -227,3 +227,14 @@ def test_settings_of_the_user_change_no_reading(setting, codes):
             for value in values:
                 connection.execute("INSERT INTO t VALUES ($v)", {"v": value})
             assert codes(declared, connection) == expected
+
+
+def test_interrupted_query_is_an_interruption_and_no_failure(opened):
+    backend = opened({source("t"): pa.table({"x": [1]})})
+
+    def interrupted(_):
+        raise RuntimeError("Query interrupted")  # so the engine says that it took the signal
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        backend._answer("SELECT 1 AS m0", {}, {}, interrupted)
+    assert caught.value.__context__ is None

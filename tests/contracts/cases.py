@@ -7,6 +7,8 @@ from math import exp
 
 import numpy as np
 from instance_cases import instance_cases
+from line_cases import line_cases
+from plane_cases import plane_cases
 from quantiles_cases import quantiles_cases
 from sampler_cases import sampler_cases
 from selection_cases import selection_cases
@@ -247,4 +249,6 @@ CASES = [
     *sampler_cases(),
     *selection_cases(),
     *instance_cases(),
+    *line_cases(),
+    *plane_cases(),
 ]

@@ -303,7 +303,7 @@ REFUSALS = {
     "column": lambda t: t.sum("fares"),
     "expression": lambda t: t.sum("fare +"),
     "function": lambda t: t.filter("random() < 1"),
-    "cast": lambda t: t.filter("CAST(name AS INTEGER) = 1"),
+    "cast": lambda t: t.filter("CAST(name AS BLOB) = 1"),
     "type": lambda t: t.sum("name"),
     "unit": lambda t: t.filter("rider = 'x'"),
     "unlisted": lambda t: t.filter("zone = 'east'"),

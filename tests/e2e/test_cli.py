@@ -104,8 +104,8 @@ def test_demo_refuses_to_keep_a_town_where_there_is_something(tmp_path):
 
 def test_demo_page_is_complete_and_fetches_nothing(demo):
     html = demo[1].read_text(encoding="utf-8")
-    assert html.count("<svg") == 9
-    assert html.count("<section>") == html.count("</section>") == 18
+    assert html.count("<svg") == 10
+    assert html.count("<section>") == html.count("</section>") == 19
     for part in ("Who likes kale?", "Nobody in them is real", "Lakeside", "[tables.visits]"):
         assert part in html
     assert "<script" not in html
@@ -173,6 +173,30 @@ def test_error_of_sfumato_becomes_one_line(monkeypatch):
     assert result.exit_code == 2
     assert result.stderr == "error: this costs too much. Ask for less. [E401]\n"
     assert result.stdout == ""
+
+
+def test_what_nobody_foresaw_becomes_one_message_without_a_traceback(monkeypatch):
+    def broken(*_):
+        raise RecursionError("somebody's data")
+
+    monkeypatch.setattr("sfumato.cli.demo.run", broken)
+    result = run("demo")
+    assert result.exit_code == 4
+    assert result.stderr.startswith("error: something failed inside of sfumato")
+    assert result.stderr.endswith("[E600]\n")
+    assert "somebody" not in result.output
+
+
+def test_package_runs_as_a_module():
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(
+        [sys.executable, "-m", "sfumato", "--version"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("sfumato ")
 
 
 def test_command_starts_without_heavy_libraries():
@@ -296,3 +320,9 @@ def test_answers_about_the_town_are_close_to_its_truth_and_charged(tmp_path):
     assert answers.counts.durable
     assert answers.cost.notes[0].startswith("at most 5 rows of one person_id count; ")
     assert verify(tmp_path / "town.ledger").entries == 12
+
+
+def test_demo_draws_a_map(demo):
+    page = demo[1].read_text(encoding="utf-8")
+    assert "A map without addresses" in page
+    assert "people for each square kilometer" in page

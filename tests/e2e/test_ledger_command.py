@@ -88,7 +88,9 @@ def test_show_says_what_is_spent_and_left(contract, given):
     assert found["budget"] == ["Budget(epsilon=4, delta=1e-06)"]
     assert found["spent"][0].startswith("ε = 0.25, ρ = ")
     assert found["remaining"][0].startswith("ε = 3.75 or ρ = ")
-    assert found["remaining"][0].endswith("with δ = 5e-07")
+    assert found["remaining"][0].endswith(
+        "with δ = 5e-07; the other half of δ pays for turning ρ into ε"
+    )
     assert [share.partition(",")[0] for share in found["share"]] == [
         "Zoë: ε = 2 left",
         "ana: ε = 0.75 left",
@@ -104,13 +106,32 @@ def test_show_lists_who_was_given_a_share_later_and_what_is_under_way(contract):
     granted = ledger.reserve("slow", "eve", "people", "1", "another plan", Pure(1))
     ledger.touch(granted)
     ledger.reserve("waiting", "Zoë", "people", "1", "a third plan", Pure("0.5"))
-    found = facts(run("show", contract))
+    shown = run("show", contract)
+    found = facts(shown)
     assert "eve: ε = 2 left" in found["share"][2]
     assert [text.partition(", ")[0] for text in found["pending"]] == [
-        "request 'slow' by eve",
-        "request 'waiting' by Zoë",
+        "touched by eve",
+        "reserved by Zoë",
     ]
+    assert [text.rpartition(" ")[2] for text in found["pending"]] == ["'slow'", "'waiting'"]
+    assert "or its process died" in shown.stderr
     assert found["spent"][0].startswith("ε = 1.75")
+
+
+def test_free_gives_back_what_read_nothing_and_no_other_charge(contract):
+    ledger = opened(contract)
+    read = ledger.reserve("slow", "Zoë", "people", "1", "another plan", Pure(1))
+    ledger.touch(read)
+    unread = ledger.reserve("waiting", "Zoë", "people", "1", "a third plan", Pure("0.5"))
+    stands, returns = (run("free", contract, request.entry) for request in (read, unread))
+    assert "its charge stands: ε = 1" in stands.stdout
+    assert "is given back: ε = 0.5" in returns.stdout
+    assert ledger.pending() == []
+    assert ledger.spent().epsilon == Fraction("1.25") * 10**18
+    again = run("free", contract, read.entry)
+    assert again.exit_code
+    assert "no request that is still open" in again.stderr
+    assert ledger.verify().ok
 
 
 def test_show_lists_what_is_set_aside(contract):
@@ -123,7 +144,7 @@ def test_show_lists_what_is_set_aside(contract):
     assert opened(contract).remaining().epsilon == before + Fraction(1, 8)
     again = run("free", contract, entry)
     assert again.exit_code
-    assert "opened no scope that is still open" in again.stderr
+    assert "opened no scope and no request that is still open" in again.stderr
 
 
 def test_show_says_that_a_fault_has_closed_the_data(contract):
@@ -204,6 +225,8 @@ def test_backup_writes_a_copy_that_passes_and_nothing_over(contract, given):
     again = run("backup", contract, copy)
     assert (again.exit_code, again.stdout) == (2, "")
     assert "[E404]" in again.stderr
+    assert "Choose another path" in again.stderr
+    assert "Ledger.open" not in again.stderr
 
 
 def test_verify_finds_a_ledger_that_was_rolled_back(contract):
@@ -237,7 +260,7 @@ def test_verify_finds_a_charge_that_was_changed(contract):
 
 
 @pytest.mark.parametrize("given", ["clinic.toml", "spent.ledger"])
-@pytest.mark.parametrize("damage", [b"\0" * 4096, b"SQLite format 3\0" + b"\xff" * 4096])
+@pytest.mark.parametrize("damage", [b"", b"\0" * 4096, b"SQLite format 3\0" + b"\xff" * 4096])
 def test_verify_finds_a_file_that_is_no_ledger(contract, given, damage):
     (contract.parent / "spent.ledger").write_bytes(damage)
     result = run("verify", contract.parent / given)

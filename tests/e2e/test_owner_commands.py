@@ -333,6 +333,7 @@ def test_budget_keeps_the_delta_it_has(folder):
     asked()
     done("budget", "c.toml", "--delta", "1e-7", "--write")
     done("budget", "c.toml", "--epsilon", "3", "--write")
+    assert 'delta = "1e-7"' in (folder / "c.toml").read_text(encoding="utf-8")
     budget = Contract.read("c.toml").budget
     assert (budget.epsilon, budget.delta) == (3, Fraction("1e-7"))
     assert Ledger.open("spent.ledger").budget == budget

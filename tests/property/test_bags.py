@@ -510,7 +510,7 @@ def test_question_of_another_unit_is_refused():
 
 # ---- planted mistakes ----------------------------------------------------------------------------
 
-AGGREGATE, VALUES, MEASURED = Aggregate.sensitivity, Values.sensitivity, lower._measured
+AGGREGATE, VALUES, MEASURED = Aggregate._reach, Values.sensitivity, lower._measured
 RIDERS = Unit.by("id", max_groups=2, max_rows_per_group=2)
 SWAPPED = Unit.by("id", max_rows=2, neighbors="replace")
 

@@ -217,6 +217,14 @@ NUMBERS = [
         "year(day) * 365 + month(day) * 30",
     ),
     *("(far // 2) + (far // 2)", "n * n * n * n * n * n", "x * x * x * x", "2147483647 + n"),
+    *("sign(x)", "power(n, 10)", "root(x, 0.01)", "root(far, 1024)", "CAST(x AS DOUBLE)"),
+    *("CAST(word AS TINYINT)", "CAST(word AS SMALLINT)", "CAST(word AS BIGINT)"),
+    *("CAST(word AS DECIMAL(9, 2))", "length(word)", "strpos(word, '(')", "strpos('(((', word)"),
+    *("length(substr(word, n, far))", "length(left(word, n))", "length(right(word, far))"),
+    *("length(split_part(word, '(', 2))", "length(replace(word, '(', ')))'))"),
+    *("length(concat(word, zone, word))", "length(word || word)", "length(CAST(n AS VARCHAR))"),
+    *("week(day)", "dayofyear(day)", "dayofweek(day)", "week(at)", "second(at)"),
+    *("date_diff('day', day, date(at))", "date_diff('month', at, at)", "day - date(at)"),
 ]
 CONDITIONS = [
     *("n = 0", "x = 0", "x <> x", "x < 0", "x <= -1000", "x > 999.99", "x >= 1000", "far = far"),
@@ -247,6 +255,13 @@ CONDITIONS = [
         "x is not null and divide(n, x, 1) > 0",
     ),
     *("coalesce(x, 0) = 0", "abs(far) > 4", "n % 2 = 1", "hour(at) >= 23", "not (word is null)"),
+    *("word LIKE '(%'", "word LIKE '%\\\\'", "word LIKE '%!%' ESCAPE '!'", "word ILIKE '%N_%'"),
+    *("starts_with(word, '(')", "ends_with(word, zone)", "contains(word, word)", "zone < 'B'"),
+    *("lower(word) = 'one'", "upper(word) = 'ONE'", "trim(word) = ''", "ltrim(word, '(') = ''"),
+    *("rtrim(word) < 'x'", "CAST(word AS BOOLEAN)", "CAST(word AS TIMESTAMP) > '2026-01-01'"),
+    *("CAST(word AS DATE) < '2026-01-01'", "date_trunc('year', at) = '2026-01-01'"),
+    *("date_trunc('hour', at) > '2026-01-01'", "date(at) + INTERVAL 3 MONTH > '2026-01-01'"),
+    *("at - INTERVAL 90 DAY < '2026-01-01'", "date(at) - 3 < '2026-01-01'"),
 ]
 GROUPS = {
     "zone": None,
@@ -262,10 +277,16 @@ REFUSED = [
     *("exp(x)", "n ** 400", "pow(x, 1000)", "power(far, far)", "factorial(n)", "far * far * far"),
     *("CAST(word AS INTEGER)", "word::DATE", "CAST(x AS TINYINT)", "substring(word, 5, 99999)"),
     *("word[100]", "left(word, -9)", "repeat(word, 1000000)", "regexp_matches(word, '(((')"),
-    *("word ~ '((('", "word LIKE '%\\'", "strptime(word, '%Y')", "make_date(n, 99, 99)", "chr(n)"),
-    *("day + far", "date_add(day, INTERVAL 9999 YEAR)", "at - INTERVAL '1' YEAR", "acos(x)"),
+    *("word ~ '((('", "word SIMILAR TO '((('", "strptime(word, '%Y')", "chr(n)"),
+    *(
+        "make_date(n, 99, 99)",
+        "day + far",
+        "date_add(day, INTERVAL 9999 YEAR)",
+        "at - INTERVAL '1' YEAR",
+        "acos(x)",
+    ),
     *("list_extract([1], n)", "json_extract(word, '$')", "error(word)", "n << 70", "bin(far)"),
-    *("word + 1", "word > 3", "zone < 'B'", "day > 5", "x = 'nan'", "day < '0000-00-00'", "-word"),
+    *("word + 1", "word > 3", "yes < zone", "day > 5", "x = 'nan'", "day < '0000-00-00'", "-word"),
 ]
 ASKED = [
     *(lambda t, e=e: t.agg(n=sf.count(e), s=sf.sum(e)) for e in NUMBERS),

@@ -86,6 +86,7 @@ class Bug:
 
 
 SENSITIVITY, EXTENT = Aggregate.sensitivity, Aggregate.extent.fget
+APPEARING = Aggregate.appearing
 SQUARES, REACH, CUT, KEPT = aggregate.squares, bound.reach, bound._truncated, kept._Caps.kept
 MULTIPLICITY = PublicTable.multiplicity.fget
 SAME_KEYS = "set(self.keys) == set(keys)"
@@ -94,22 +95,22 @@ BUGS = [
     Bug(
         "rows of one cell for all",
         UNITS,
-        SENSITIVITY,
+        APPEARING,
         "l1=rows *",
         "l1=each *",
         "count by groups",
         False,
     ),
-    Bug("groups forgotten", UNITS, SENSITIVITY, "l0=groups,", "l0=1,", "other groups", False),
-    Bug("one row for a cell", UNITS, SENSITIVITY, "linf=each * most", "linf=most", "fewer groups"),
+    Bug("groups forgotten", UNITS, APPEARING, "l0=groups,", "l0=1,", "other groups", False),
+    Bug("one row for a cell", UNITS, APPEARING, "linf=each * most", "linf=most", "fewer groups"),
     Bug("rows spread evenly", UNITS, SQUARES, "full * each**2 + left**2", "rows", "no groups"),
     Bug("rest forgotten", UNITS, SQUARES, " + left**2", "", "count by all caps", False),
     Bug(
         "sign forgotten",
         ROWS,
-        SENSITIVITY,
-        "max(abs(low), abs(high))",
-        "abs(high)",
+        APPEARING,
+        "max(map(abs, self.extent))",
+        "abs(self.extent[1])",
         "negative sum",
         False,
     ),
@@ -123,7 +124,7 @@ BUGS = [
         "replaced row",
         False,
     ),
-    Bug("squares not doubled", UNITS, SENSITIVITY, "2 * spread", "spread", "replaced row, sum"),
+    Bug("squares not doubled", UNITS, SENSITIVITY, "2 * squares(", "squares(", "replaced row, sum"),
     Bug("one cell for all", ROWS, SENSITIVITY, "if cells == 1", "if cells <= 9", "replaced rows"),
     Bug(
         "NULL forgotten",
@@ -169,7 +170,7 @@ BUGS = [
     ),
     Bug(
         *("number of a unit's rows fixed", UNITS, CUT, "groups, each)\n"),
-        "groups, each, fixed=sources(node)[0].unit.neighbors == 'replace')\n",
+        "groups, each, fixed=next(iter(counted(node))).unit.neighbors == 'replace')\n",
     ),
     # which rows of a unit stay
     Bug(
@@ -207,8 +208,8 @@ BUGS = [
         "None if isinstance(self.node.child, Truncate) else self.node.max_rows\n",
     ),
     Bug(
-        *("unit lost in a projection", TREES, lower._select, "picked += _hidden(node)"),
-        *("picked += [f'1 AS {HIDDEN}']", "another rider", False),
+        *("unit lost in a projection", TREES, lower._select, "picked += [*_hidden(node), "),
+        *("picked += [f'1 AS {HIDDEN}', ", "another rider", False),
     ),
     # the algebra
     Bug("united rows", UNION, bound._united, "a.rows + b.rows", "a.rows", "united", False),

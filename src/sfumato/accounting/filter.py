@@ -134,6 +134,7 @@ def remaining(spent: Sums, limit: Budget | Limits) -> Remaining:
         left(limits.epsilon, spent.epsilon),
         left(limits.rho, spent.rho),
         Fraction(max(limits.delta - spent.delta, 0), UNIT),
+        Fraction(limits.delta, UNIT),
     )
 
 

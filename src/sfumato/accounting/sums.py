@@ -6,7 +6,7 @@ means the same for ever. Prices are rounded up, limits down.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
@@ -163,11 +163,22 @@ class Remaining:
         epsilon: ε that may still be added; None if this view is closed.
         rho: ρ that may still be added; None if this view is closed.
         delta: δ that may still be added.
+        allowed: δ that releases may be charged in all, whatever they were charged so far.
     """
 
     epsilon: Fraction | None
     rho: Fraction | None
     delta: Fraction
+    allowed: Fraction = field(default=Fraction(0), compare=False)
+
+    def chargeable(self, delta: Fraction) -> Fraction:
+        """Return the δ that noise is made for where a release was asked for with `delta`.
+
+        A budget keeps half of its δ for turning ρ into ε, so that no release can be charged more
+        than the other half. It does not depend on what was spent: the same release has the same
+        noise for ever. Where no δ is charged at all, as in a budget in ρ, it is `delta`.
+        """
+        return min(delta, self.allowed) if self.allowed else delta
 
     @property
     def largest(self) -> Fraction:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from sfumato.audit.instance_inputs import blocks, bounded, graphs, medians
 from sfumato.audit.quantiles_inputs import searches
 from sfumato.audit.sampler_inputs import ranges, reports, samples, sparse
-from sfumato.audit.selection_inputs import choices, groups
+from sfumato.audit.selection_inputs import choices, groups, partitions, planes, spectra
 from sfumato.audit.sparse_vector_inputs import sparse_vectors
 from sfumato.core.errors import InputError, SensitivityError
 from sfumato.core.number import Exactable
@@ -19,14 +19,17 @@ from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors
 from sfumato.mechanisms import (
     BoundedLocal,
+    BucketPartition,
     CategoryResponse,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
     GridLaplace,
+    KdSplits,
     NoisyMax,
     PartitionSelection,
     PermuteAndFlip,
+    PrivTree,
     ProposeTestRelease,
     Quantile,
     Quantiles,
@@ -37,6 +40,7 @@ from sfumato.mechanisms import (
     SmoothMedian,
     SparseHistogram,
     SparseVector,
+    SpectralCut,
     StabilityHistogram,
     TopK,
     TriangleCount,
@@ -111,6 +115,12 @@ def inputs(  # noqa: PLR0912 - one case for each kind of mechanism
             return list(choices(sensitivity, mechanism))
         case StabilityHistogram() | PartitionSelection():
             return list(groups(sensitivity, mechanism))
+        case BucketPartition():
+            return list(partitions(sensitivity, mechanism))
+        case PrivTree() | KdSplits():
+            return list(planes(sensitivity, mechanism))
+        case SpectralCut():
+            return list(spectra(sensitivity, mechanism))
     raise InputError(
         f"{type(mechanism).__name__} is not a mechanism of this library, so neighboring inputs for "
         f"it are not known. Pass pairs=[(a, b), ...], each as the mechanism takes them."

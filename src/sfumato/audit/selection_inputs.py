@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import ceil, log
+from math import ceil, isqrt, log
 from typing import Any, TypeAlias
 
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors
+from sfumato.mechanisms.buckets import BucketPartition
 from sfumato.mechanisms.flip import PermuteAndFlip
+from sfumato.mechanisms.kd_splits import KdSplits
 from sfumato.mechanisms.noisy_max import NoisyMax
 from sfumato.mechanisms.partition import PartitionSelection
+from sfumato.mechanisms.privtree import PrivTree
+from sfumato.mechanisms.spectrum import SpectralCut
 from sfumato.mechanisms.stability import StabilityHistogram
 from sfumato.mechanisms.top import TopK
 
@@ -76,3 +80,43 @@ def groups(s: Sensitivity, mechanism: StabilityHistogram | PartitionSelection) -
             dict(zip(names, moves[:half], strict=False)),
             dict(zip(names[half:], moves[half:], strict=False)),
         )
+
+
+def partitions(s: Sensitivity, mechanism: BucketPartition) -> Iterator[Inputs]:
+    """Yield lines of counts in which one cell differs from its neighbors a little more, or less.
+
+    Two cells that are level, and two that differ by about as much as buckets cost, so that one
+    bucket and two are equally likely.
+    """
+    move = int(s.l1 or 0)
+    near = int(mechanism.charge + mechanism.margin / mechanism.rate)
+    for line in ([near, 0], [0, 0], [near, 0, 0, near], [near, near, 0, 0]):
+        for cell in range(2):
+            yield line, [count + move * (i == cell) for i, count in enumerate(line)]
+
+
+def planes(s: Sensitivity, mechanism: PrivTree | KdSplits) -> Iterator[Inputs]:
+    """Yield planes in which records come to one cell: empty ones, and near what is decided by.
+
+    A tree is asked with counts about the threshold at every depth, so that a record tips as many
+    decisions of a path as it can.
+    """
+    move, size = int(s.l1 or 0), mechanism.shape[0] * mechanism.shape[1]
+    near = [0, 3]
+    if isinstance(mechanism, PrivTree):
+        near = [max(mechanism.threshold + depth * mechanism.decay, 0) for depth in range(3)]
+    for count in near:
+        for cell in (0, size // 2):
+            first = [count * (i == cell) for i in range(size)]
+            yield first, [n + move * (i == cell) for i, n in enumerate(first)]
+            yield first, [n + move * (i == size - 1) for i, n in enumerate(first)]
+
+
+def spectra(s: Sensitivity, mechanism: SpectralCut) -> Iterator[Inputs]:
+    """Yield coefficients of which one beyond the first grows, or shrinks, as far as it can."""
+    move, many = isqrt(int(s.l2_squared or 0)), len(mechanism.prices)
+    for place in range(1, many):
+        for base in (0, 10 * max(move, 1)):
+            first = [base] * many
+            yield first, [entry + move * (i == place) for i, entry in enumerate(first)]
+    yield [move] * many, [0, *[move] * (many - 1)]

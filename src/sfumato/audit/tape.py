@@ -168,11 +168,11 @@ class TappedCurator:
         """Wrap a curator."""
         self._curator, self._tape = curator, tape
 
-    def measure(self, query: Any, mechanism: Any = None) -> Any:
+    def measure(self, query: Any, mechanism: Any = None, **options: Any) -> Any:
         """Measure through the tape."""
         if mechanism is None:
-            return self._curator.measure([(q, self._tapped(m)) for q, m in query])
-        return self._curator.measure(query, self._tapped(mechanism))
+            return self._curator.measure([(q, self._tapped(m)) for q, m in query], **options)
+        return self._curator.measure(query, self._tapped(mechanism), **options)
 
     def _tapped(self, mechanism: Any) -> Any:
         """Wrap a mechanism, unless its draws go through the tape already.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from sfumato.core.errors import InternalError
+from sfumato.relation.link import KEY
 from sfumato.relation.source import HIDDEN
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ def whole(table: pa.Table) -> pa.Table:
 
     allowed = (types.is_integer, types.is_boolean, types.is_string, types.is_large_string)
     for field in table.schema:
-        if field.name == HIDDEN:  # whose a row is, whatever names them, is never measured
+        # Whose a row is, and which rows belong together, whatever names them, is never measured.
+        if field.name == HIDDEN or field.name.startswith(KEY):
             continue
         if not any(check(field.type) for check in allowed):
             raise InternalError(

@@ -28,8 +28,13 @@ class Catalog:
         self._attached: dict[str, str] = {}
         self._frames = 0
 
-    def physical(self, source: Source, held: Origin) -> Physical:
+    def physical(self, source: Source, held: Origin, keys: Iterable[str] = ()) -> Physical:
         """Return the table of a source, as the engine sees it.
+
+        Args:
+            source: the table.
+            held: where it is.
+            keys: its columns that links of other tables refer to.
 
         Raises:
             InputError: it cannot be opened, or is not the only one that could be meant.
@@ -43,7 +48,7 @@ class Catalog:
             case Database():
                 return self._described(self._table(source, held))
             case Frame():
-                return self._copied(source, held)
+                return self._copied(source, held, keys)
             case Connection():
                 return self._described(self._own(source))
 
@@ -73,10 +78,11 @@ class Catalog:
         columns = [PhysicalColumn(real, name(own), kind) for real, own, kind in schemas[0]]
         return Physical(_parquet_sql(held.paths), tuple(columns), replaced="?")
 
-    def _copied(self, source: Source, held: Frame) -> Physical:
+    def _copied(self, source: Source, held: Frame, keys: Iterable[str]) -> Physical:
         names = names_of(held.frame)
         everything = Physical("", tuple(PhysicalColumn(n, str(i), "") for i, n in enumerate(names)))
-        wanted = [*source.columns, *([source.unit.column] if source.unit.column else [])]
+        wanted = [*source.columns, *([source.owner] if source.owner else [])]
+        wanted += [*(link.column for link in source.links), *keys]
         places = {int(everything.column(column, source.name).sql) for column in wanted}
         own = {f"c{place}": place for place in sorted(places)}
         table, self._frames = f"frame_{self._frames}", self._frames + 1

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sfumato.backends.base import failure, whole
 from sfumato.backends.catalog import Catalog, listed
+from sfumato.backends.lookup import keys_of
 from sfumato.backends.origin import Connection, Delimited, Origin, Parquet, origin
 from sfumato.backends.physical import name
 from sfumato.backends.reader import selects
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _BATCH = 2**20  # rows that are handed over at a time
+_INTERRUPTED = "Query interrupted"  # what the engine raises where Python has Ctrl-C
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -122,7 +124,10 @@ class DuckDB:
         with ExitStack() as undo:
             undo.callback(connection.close)
             catalog = Catalog(connection)
-            readers = selects({s: catalog.physical(s, o) for s, o in origins.items()})
+            referred = keys_of(origins)
+            readers = selects(
+                {s: catalog.physical(s, o, referred[s.name]) for s, o in origins.items()}
+            )
             if not borrowed:
                 _lock(connection, origins.values())
             opened = cls(connection, readers, borrowed=bool(borrowed))
@@ -177,14 +182,19 @@ class DuckDB:
         import pyarrow as pa
 
         problems = (duckdb.Error, pa.ArrowException, OSError, MemoryError, RuntimeError, KeyError)
-        with closing(self._cursor()) as cursor, suppress(*problems):
-            if not self._readers.keys().isdisjoint(tables):
-                raise RuntimeError  # the reader of a table would be read in place of it
-            for table, rows in tables.items():
-                cursor.register(table, rows)
-            statement = _single(cursor, self._complete(sql))
-            named = {key: parameters[key] for key in statement.named_parameters}
-            return read(cursor.sql(statement, params=named))
+        with closing(self._cursor()) as cursor:
+            try:
+                if not self._readers.keys().isdisjoint(tables):
+                    raise RuntimeError  # the reader of a table would be read in place of it
+                for table, rows in tables.items():
+                    cursor.register(table, rows)
+                statement = _single(cursor, self._complete(sql))
+                named = {key: parameters[key] for key in statement.named_parameters}
+                return read(cursor.sql(statement, params=named))
+            except problems as problem:
+                interrupted = str(problem) == _INTERRUPTED
+        if interrupted:  # the engine takes the signal, and says so by an error of its own
+            raise KeyboardInterrupt
         raise failure()  # here, where the engine's message does not hang on it
 
     def close(self) -> None:

@@ -38,6 +38,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from sfumato.backends.category import first_of_run, position
 from sfumato.backends.moment import Axis, step_of, text_moment
@@ -46,11 +47,14 @@ from sfumato.core.errors import ColumnError
 from sfumato.core.schema import Boolean, Category, Column, Date, Integer, Real, Text, Timestamp
 from sfumato.relation.source import HIDDEN, Source
 
+if TYPE_CHECKING:
+    from sfumato.backends.lookup import Lookup
+
 _NUMBERS = (Class.SMALL, Class.WIDE, Class.FLOAT, Class.DECIMAL, Class.BOOLEAN, Class.TEXT)
 _DAYS = (Class.DATE, Class.MOMENT, Class.TEXT)
 _WORDS = (*_NUMBERS, Class.DATE)
 _UNITS = (*_WORDS, Class.MOMENT, Class.BYTES)
-_COMPARABLE = (Class.SMALL, Class.WIDE, Class.FLOAT, Class.TEXT, Class.NOTHING)
+COMPARABLE = (Class.SMALL, Class.WIDE, Class.FLOAT, Class.TEXT, Class.NOTHING)
 _READS = {
     Integer: _NUMBERS,
     Real: _NUMBERS,
@@ -60,6 +64,7 @@ _READS = {
     Date: _DAYS,
     Timestamp: _DAYS,
 }
+LEAD = "sfumato_lead"  # what a row refers to, until its unit is looked up
 _EXACT = 2**53  # whole numbers up to here are doubles
 _FAR = 2**62  # no declared bound lies beyond
 
@@ -84,29 +89,31 @@ def selects(tables: Mapping[Source, Physical]) -> dict[str, str]:
 
     One unit must be one in all of them. So a unit that is held in several types is read as text, in
     which a whole number is the same whatever its type: 7 is '7' as an integer and as a fraction.
+    The same holds for the two ends of a link.
 
     Raises:
-        UnknownName: a declared column, or the unit's, does not exist.
-        ColumnError: a column has a type that its declaration cannot read, or the unit has types
-            that cannot be compared.
+        UnknownName: a declared column, the unit's, or an end of a link does not exist.
+        ColumnError: a column has a type that its declaration cannot read, or the unit or a key has
+            types that cannot be compared.
     """
-    held = {
-        source: physical.column(source.unit.column, source.name)
-        for source, physical in tables.items()
-        if source.unit.column is not None
-    }
+    from sfumato.backends.lookup import Lookup
+
+    lookups = {source: Lookup.of(source, tables) for source in tables}
+    held = {source: found.unit for source, found in lookups.items() if found.unit is not None}
     several = len({column.type for column in held.values()}) > 1
     for source, column in held.items():
-        if several and column.kind not in _COMPARABLE:
+        if several and column.kind not in COMPARABLE:
             raise ColumnError(
                 f"the unit {column.name!r} of table {source.name!r} is held as "
                 f"{shown(column)} and otherwise in another table, so that nobody can say who is "
                 f"who. Convert it to the same type, or to text, in all tables."
             )
-    return {s.name: select(s, p, as_text=several) for s, p in tables.items()}
+    return {s.name: select(s, p, as_text=several, lookup=lookups[s]) for s, p in tables.items()}
 
 
-def select(source: Source, physical: Physical, *, as_text: bool = False) -> str:
+def select(
+    source: Source, physical: Physical, *, as_text: bool = False, lookup: Lookup | None = None
+) -> str:
     """Write the SELECT that gives a physical table the columns of its contract.
 
     Rows without a unit are dropped: nobody is protected by them, and nobody may be counted twice.
@@ -115,28 +122,39 @@ def select(source: Source, physical: Physical, *, as_text: bool = False) -> str:
         source: the contract.
         physical: the table.
         as_text: whether the unit is read as text.
+        lookup: what is read of other tables; None where nothing is.
 
     Raises:
         UnknownName: a declared column, or the unit's, does not exist.
         ColumnError: a column has a type that its declaration cannot read.
     """
     prepared, converted, clamped = [], [], []
-    where = ""
+    where = joins = ""
     for i, column in enumerate(source.columns):
         found = physical.column(column, source.name)
         reading = read(source.schema[column], found, source.name, f"c{i}")
         prepared.append(f"{reading.prepared} AS c{i}")
         converted.append(f"{reading.converted} AS c{i}")
         clamped.append(f"{_clamped(f'c{i}', reading.bounds)} AS {name(column)}")
-    if source.unit.column is not None:
-        found = physical.column(source.unit.column, source.name)
-        _check(_UNITS, found, source.name, "the unit")
-        prepared.append(f"{_unit_text(found) if as_text else _unit(found)} AS {HIDDEN}")
-        converted.append(HIDDEN)
+    if source.owner is not None:
+        found = physical.column(source.owner, source.name)
+        check_unit(found, source.name)
+        if lookup is None or not lookup.steps:
+            prepared.append(f"{unit_value(found, as_text=as_text)} AS {HIDDEN}")
+            converted.append(HIDDEN)
+            where = f" WHERE {is_named(found, physical.replaced, as_text=as_text)}"
+        else:
+            prepared.append(f"{lookup.begin} AS {LEAD}")
+            converted.append(f"{lookup.end} AS {HIDDEN}")
+            joins = lookup.joins(as_text=as_text)
+            where = f" WHERE {lookup.named}"
         clamped.append(HIDDEN)
-        where = f" WHERE {_named(found, physical.replaced, as_text=as_text)}"
+    for hidden, value, named in () if lookup is None else lookup.keys:
+        prepared.append(f"{value} AS {hidden}")
+        converted.append(f"CASE WHEN {named} THEN {hidden} END AS {hidden}")
+        clamped.append(hidden)
     first = f"SELECT {', '.join(prepared)} FROM {physical.sql}"  # noqa: S608 - names and numbers
-    second = f"SELECT {', '.join(converted)} FROM ({first}){where}"  # noqa: S608
+    second = f"SELECT {', '.join(converted)} FROM ({first}) AS mine{joins}{where}"  # noqa: S608
     return f"SELECT {', '.join(clamped)} FROM ({second})"  # noqa: S608
 
 
@@ -347,7 +365,19 @@ def _unit_text(column: PhysicalColumn) -> str:
     return _text(column) if column.kind is Class.TEXT else f"CAST({column.sql} AS VARCHAR)"
 
 
-def _named(column: PhysicalColumn, replaced: str | None, *, as_text: bool) -> str:
+def unit_value(column: PhysicalColumn, *, as_text: bool) -> str:
+    """Write what names a unit, or is a key: raw, or as text where types differ."""
+    return _unit_text(column) if as_text else _unit(column)
+
+
+def check_unit(column: PhysicalColumn, table: str) -> None:
+    """Refuse a column that cannot name anybody."""
+    _check(_UNITS, column, table, "the unit")
+
+
+def is_named(
+    column: PhysicalColumn, replaced: str | None, *, as_text: bool, value: str = HIDDEN
+) -> str:
     """Write the condition that a unit has a name.
 
     Two units whose names were damaged may look the same, and would share their caps: what counts
@@ -355,13 +385,13 @@ def _named(column: PhysicalColumn, replaced: str | None, *, as_text: bool) -> st
     """
     match column.kind:
         case Class.TEXT if replaced is not None:
-            return f"{HIDDEN} <> '' AND NOT contains({HIDDEN}, '{replaced}')"
+            return f"{value} <> '' AND NOT contains({value}, '{replaced}')"
         case Class.FLOAT if not as_text:
-            return f"{HIDDEN} IS NOT NULL AND NOT isnan({HIDDEN})"
+            return f"{value} IS NOT NULL AND NOT isnan({value})"
         case Class.TEXT:
-            return f"{HIDDEN} <> ''"
+            return f"{value} <> ''"
         case _:
-            return f"{HIDDEN} IS NOT NULL"
+            return f"{value} IS NOT NULL"
 
 
 def shown(column: PhysicalColumn) -> str:

@@ -11,14 +11,17 @@ from sfumato.core.errors import CostError
 # Class, the parameters that set the loss, and what else the class needs to be built.
 _KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "bounded-local": ("BoundedLocal", "spread scale=2 margin=25", {"most": 100}),
+    "bucket-partition": ("BucketPartition", "rate", {}),
     "category-response": ("CategoryResponse", "epsilon", {"categories": ("a", "b", "c")}),
     "discrete-gaussian": ("DiscreteGaussian", "sigma", {}),
     "discrete-laplace": ("DiscreteLaplace", "scale", {}),
     "exponential": ("Exponential", "rate", {"candidates": ("a", "b", "c", "d")}),
     "grid-laplace": ("GridLaplace", "scale", {"step": "0.01"}),
+    "kd-splits": ("KdSplits", "rate", {"shape": (4, 1), "height": 2}),
     "noisy-max": ("NoisyMax", "scale", {"candidates": ("a", "b", "c", "d")}),
     "partition-selection": ("PartitionSelection", "epsilon delta=1e-6", {}),
     "permute-and-flip": ("PermuteAndFlip", "rate", {"candidates": ("a", "b", "c", "d")}),
+    "privtree": ("PrivTree", "scale decay=2", {"shape": (8, 1)}),
     "propose-test-release": (
         "ProposeTestRelease",
         "test threshold=25 scale=2",
@@ -45,6 +48,7 @@ _KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "threshold_scale query_scale",
         {"threshold": 0},
     ),
+    "spectral-cut": ("SpectralCut", "rate", {"prices": (0, 5, 10)}),
     "stability-histogram": ("StabilityHistogram", "scale threshold=14", {}),
     "top-k": ("TopK", "rate", {"candidates": ("a", "b", "c", "d"), "k": 2}),
     "triangle-count": ("TriangleCount", "spread scale=2 margin=25", {"nodes": 8}),
@@ -53,6 +57,7 @@ _KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 _ONE_AT_A_TIME = {
     "bounded-local",
+    "bucket-partition",
     "noisy-max",
     "partition-selection",
     "permute-and-flip",
@@ -100,11 +105,11 @@ def mechanism(
 ) -> None:
     """Audit the mechanism NAME; exit with 1 if it gives away more than it claims.
 
-    NAME is bounded-local, category-response, discrete-gaussian, discrete-laplace, exponential,
-    grid-laplace, noisy-max, partition-selection, permute-and-flip, propose-test-release, quantile,
-    quantiles, randomized-response, restricted-triangles, sample-aggregate, sampled, smooth-median,
-    sparse-histogram, sparse-vector, stability-histogram, top-k, triangle-count or
-    truncated-geometric.
+    NAME is bounded-local, bucket-partition, category-response, discrete-gaussian, discrete-laplace,
+    exponential, grid-laplace, noisy-max, partition-selection, permute-and-flip,
+    propose-test-release, quantile, quantiles, randomized-response, restricted-triangles,
+    sample-aggregate, sampled, smooth-median, sparse-histogram, sparse-vector, spectral-cut,
+    stability-histogram, top-k, triangle-count or truncated-geometric.
     """
     from sfumato.audit import mechanism as audited
     from sfumato.audit.neighbor import sensitivity_of

@@ -13,6 +13,8 @@ from sfumato.cli.ledger import Place
 from sfumato.core.errors import CostError, InputError
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from sfumato.core.budget import Budget
 
 
@@ -88,14 +90,19 @@ def _amended(place: Place, after: Budget, typed: dict[str, str], analyst: str | 
 
 
 def _limits(after: Budget, typed: dict[str, str]) -> dict[str, str]:
-    """Write a limit as it was typed; what was not typed, as a decimal."""
+    """Write a limit as it was typed; what was not typed, briefly where that is exact: 1e-6."""
     from sfumato.cli.listing import decimal
+    from sfumato.core.number import exact, show
+
+    def written(figure: Fraction) -> str:
+        short = show(figure).replace("e-0", "e-")
+        return short if "about" not in short and exact(short) == figure else decimal(figure)
 
     figures = {"epsilon": after.epsilon, "rho": after.rho}
     if after.delta or "delta" in typed:
         figures["delta"] = after.delta
     return {
-        name: typed.get(name) or decimal(figure)
+        name: typed.get(name) or written(figure)
         for name, figure in figures.items()
         if figure is not None
     }

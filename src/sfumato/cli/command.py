@@ -13,10 +13,15 @@ from sfumato.cli.budget import budget
 from sfumato.cli.check import check
 from sfumato.cli.dummy import dummy
 from sfumato.cli.explain import choose, explain
+from sfumato.cli.fault import FAULT, Fault, faults
 from sfumato.cli.init import init
 from sfumato.cli.ledger import ledger
+from sfumato.cli.map import map_
+from sfumato.cli.marginals import marginals
 from sfumato.cli.query import query
+from sfumato.cli.ranges import ranges
 from sfumato.cli.report import report
+from sfumato.cli.shell import shell
 from sfumato.core.errors import SfumatoError
 
 
@@ -30,15 +35,23 @@ class Failure(click.ClickException):
         click.echo(f"error: {self.message}", file=file, err=file is None)
 
 
+class Defect(Failure):
+    """A failure that is no refusal."""
+
+    exit_code = FAULT
+
+
 class Commands(click.Group):
     """A group whose commands may raise any error of sfumato."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn an error into its message."""
         try:
-            return super().invoke(ctx)
+            with faults():
+                return super().invoke(ctx)
         except SfumatoError as problem:
-            raise Failure(str(problem)) from None
+            kind = Defect if isinstance(problem, Fault) else Failure
+            raise kind(str(problem)) from None
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -75,5 +88,8 @@ def demo(out: Path, people: int, keep: Path | None) -> None:
     run(out, people, keep)
 
 
-for command in (init, check, dummy, query, report, ledger, budget, audit, explain, choose):
+for command in (
+    *(init, check, dummy, query, shell, report, ledger, budget),
+    *(ranges, map_, marginals, audit, explain, choose),
+):
     main.add_command(command)

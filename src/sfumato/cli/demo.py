@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sfumato.cli import chapter
+from sfumato.cli import chapter, homes
 from sfumato.cli.chapter import truth_marks
 from sfumato.cli.console import narrate
 from sfumato.cli.story import COIN, DAILY, DELTA_SHOWN, EPSILON, Answers, Story, ask, tell
@@ -70,6 +70,7 @@ def build(story: Story, town: Town, answers: Answers) -> Page:
     _districts(page, story)
     _age(page, story)
     _cost(page, story)
+    homes.write(page, story.people, EPSILON)
     _coin(page, story)
     chapter.write(page, town, answers)
     page.section("Try it")

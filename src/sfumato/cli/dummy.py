@@ -43,7 +43,8 @@ def dummy(contract: Path, table: str | None, rows: int, out: Path | None, force:
     declared = _declared(read, table)
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise InputError("rows are written as CSV or Parquet. Pass --out with FILE.csv or so.")
-    found = made.dummy(declared.relation, rows, system())
+    tables = [each.relation for each in read.tables.values()]
+    found = made.dummy(declared.relation, rows, system(), tables)
     if out is None:
         click.echo(_csv(found), nl=False)
         return
@@ -69,11 +70,12 @@ def _csv(table: pa.Table) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.column_names)
     for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
-        writer.writerow([_cell(value) for value in row])
+        writer.writerow([cell(value) for value in row])
     return out.getvalue()
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """Write a value: ISO moments, nothing where it is missing."""
     if isinstance(value, bool):
         return str(value).lower()
     written = getattr(value, "isoformat", None)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.core.errors import LedgerCorrupt, LedgerError, UnknownName
+from sfumato.core.errors import LedgerCorrupt, LedgerError, RequestError, UnknownName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sfumato.accounting.sums import Charge
-    from sfumato.ledger import Event, Ledger
+    from sfumato.ledger import Event, Ledger, Reservation
     from sfumato.session import Contract
 
 _CONTRACT = click.argument("contract", type=click.Path(path_type=Path))
@@ -39,12 +39,13 @@ def show(contract: Path) -> None:
 
     place = Place.of(contract)
     with closing(place.open(read_only=True)) as book:
+        waiting = book.pending()
         facts = [
             ("ledger", f"{place.path}, {book.head.partition(':')[0]} entries"),
             ("unit", f"{book.unit!r}, {book.unit.neighbors} neighbors"),
             ("budget", repr(book.budget)),
             *_accounts(book),
-            *(("pending", text) for text in _pending(book)),
+            *(("pending", text) for text in _pending(book, waiting)),
             *(("scope", text) for text in _scopes(book)),
             ("state", _CLOSED if book.closed else "open"),
             ("head", book.head),
@@ -57,6 +58,13 @@ def show(contract: Path) -> None:
                 err=True,
             )
     click.echo(aligned(facts, left=2))
+    if waiting:
+        click.echo(
+            "note: what is pending is under way right now, or its process died. Asked again under "
+            "the same id, what is reserved goes on and pays once; `sfumato ledger free` closes an "
+            "entry for a process that is gone.",
+            err=True,
+        )
 
 
 @ledger.command()
@@ -126,20 +134,26 @@ def acknowledge(contract: Path) -> None:
 @_CONTRACT
 @click.argument("entry", type=click.IntRange(min=1))
 def free(contract: Path, entry: int) -> None:
-    """Close the scope that ENTRY opened, for a process that died; what it did not spend returns.
+    """Close the scope or the request that ENTRY opened, for a process that died.
 
-    `sfumato ledger show` lists open scopes with their entries. A process that still lives is
-    refused from then on.
+    What a scope did not spend returns, and so does the charge of a request that had not read
+    anything; any other charge stands. `sfumato ledger show` lists both with their entries. A
+    process that still lives is refused from then on.
     """
     with closing(Place.of(contract).open()) as book:
-        found = [scope for scope in book.scopes() if scope.id == entry]
-        if not found:
+        scopes = [scope for scope in book.scopes() if scope.id == entry]
+        waiting = [request for request in book.pending() if request.entry == entry]
+        if scopes:
+            book.close_scope(scopes[0])
+            done = f"{scopes[0].budget!r} is no longer set aside"
+        elif waiting:
+            done = _freed(book, waiting[0])
+        else:
             raise UnknownName(
-                f"entry {entry} opened no scope that is still open. `sfumato ledger show` lists "
-                f"those that are."
+                f"entry {entry} opened no scope and no request that is still open. `sfumato ledger "
+                f"show` lists those that are."
             )
-        book.close_scope(found[0])
-        click.echo(f"{found[0].budget!r} is no longer set aside; {book.remaining()} left")
+        click.echo(f"{done}; {book.remaining()} left")
 
 
 @ledger.command()
@@ -213,7 +227,8 @@ def _is_binary(path: Path) -> bool:
     # Before SQLite opens the file: to close it afterwards would drop SQLite's locks.
     try:
         with path.open("rb") as stream:
-            return b"\0" in stream.read(4096)
+            begun = stream.read(4096)
+            return b"\0" in begun or (not begun and path.suffix != ".toml")  # a ledger that was cut
     except OSError:
         return False
 
@@ -221,18 +236,33 @@ def _is_binary(path: Path) -> bool:
 def _accounts(book: Ledger) -> Iterator[tuple[str, str]]:
     """Say what is spent and left, of the total and of each share."""
     yield "spent", str(book.spent())
-    yield "remaining", str(book.remaining())
+    from sfumato.cli.past import left
+
+    yield "remaining", left(book.remaining(), book.budget)
     for name in book.analysts:
         yield "share", f"{name}: {book.remaining(name)} left, {book.spent(name)} spent"
 
 
-def _pending(book: Ledger) -> Iterator[str]:
-    waiting = book.pending()
+def _pending(book: Ledger, waiting: Sequence[Reservation]) -> Iterator[str]:
+    """Say what is under way, or was when its process died."""
     if not waiting:
         yield "none"
+        return
+    last = {event.ref: event.kind for event in book.history() if event.ref is not None}
     for request in waiting:
         who = f" by {request.analyst}" if request.analyst else ""
-        yield f"request {request.request_id!r}{who}, {request.charge}, entry {request.entry}"
+        state = last.get(request.entry, "reserved")
+        yield f"{state}{who}, {request.charge}, entry {request.entry}, id {request.request_id!r}"
+
+
+def _freed(book: Ledger, request: Reservation) -> str:
+    """Close a request, and say what becomes of its charge."""
+    try:
+        book.release_untouched(request)
+    except RequestError:  # it was touched: whoever waits long enough might have seen something
+        book.abandon(request)
+        return f"the request is given up, and its charge stands: {request.charge}"
+    return f"the request is given back: {request.charge}"
 
 
 def _scopes(book: Ledger) -> Iterator[str]:

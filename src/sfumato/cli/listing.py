@@ -43,13 +43,23 @@ def aligned(table: Iterable[Sequence[str]], *, left: int) -> str:
     )
 
 
-def as_text(release: Release) -> str:
-    """Write all rows of a release, aligned."""
-    columns = [[_OTHER if k is None else _shown(k) for k in keys] for _, keys in release.keys]
+def as_text(release: Release, missing: str = _OTHER) -> str:
+    """Write all rows of a release, aligned.
+
+    Args:
+        release: the answer.
+        missing: what to write for a key that is NULL.
+    """
+    columns = [[key_text(key, missing) for key in keys] for _, keys in release.keys]
     for measure in release.measures:
         columns += columns_of(measure)
     body = zip(*columns, strict=True)
     return aligned([list(release.columns), *body], left=len(release.keys))
+
+
+def key_text(key: object, missing: str = _OTHER) -> str:
+    """Write the key of a group for people."""
+    return missing if key is None else _shown(key)
 
 
 def columns_of(measure: Measure) -> list[list[str]]:

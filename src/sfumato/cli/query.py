@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.asked import Asked, unwritable
+from sfumato.cli.asked import Asked, announce, unwritable
+from sfumato.cli.statement import STDIN, typed
 from sfumato.cli.wording import options
 from sfumato.core.errors import NothingFound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from sfumato.cli.purchase import AnyPlan
     from sfumato.release import Release
-    from sfumato.session import Plan, Session
-    from sfumato.session.staged import StagedPlan
+    from sfumato.session import Session
+    from sfumato.sql.statement import Statement
 
 FORMATS = ("table", "csv", "json", "parquet")
 NOTHING_FOUND = 3  # the exit code of an answer that says so, and is paid for
@@ -43,7 +43,7 @@ _SECTIONS = {
         "top",
     ),
     "At what price": ("epsilon", "delta", "rho", "accuracy", "confidence"),
-    "How": ("explain", "format", "out", "analyst", "request"),
+    "How": ("param", "explain", "format", "out", "analyst", "request"),
 }
 
 
@@ -64,6 +64,7 @@ class Sectioned(click.Command):
 
 @click.command(cls=Sectioned)
 @click.argument("contract", type=click.Path(path_type=Path))
+@click.argument("sql", required=False)
 @click.option("--table", metavar="NAME", help="The table; may be left out if there is only one.")
 @click.option(
     "--where",
@@ -95,8 +96,9 @@ class Sectioned(click.Command):
 @click.option("--variance", multiple=True, metavar=_EACH, help="Its variance.")
 @click.option(
     "--per-unit",
-    metavar="LOW,HIGH",
-    help="Clamp what one unit adds to each --sum in one group into this range, not its rows.",
+    metavar="LOW,HIGH|auto[,MOST]",
+    help="Clamp what one unit adds to each --sum in one group into this range, not its rows. With "
+    "auto a race finds the range, also for --count.",
 )
 @click.option("--std", multiple=True, metavar=_EACH, help="Its standard deviation.")
 @click.option("--median", multiple=True, metavar=_EACH, help="Its median.")
@@ -120,7 +122,7 @@ class Sectioned(click.Command):
 @click.option("--bins", metavar="N|A,B,C", help="How many bins of equal width, or their edges.")
 @click.option("--top", metavar="COLUMN:K", help="Its K most frequent values, as zone:5.")
 @click.option("--epsilon", metavar="NUMBER", help="The price in ε.")
-@click.option("--delta", default="0", show_default=True, metavar="NUMBER", help="The δ beside it.")
+@click.option("--delta", show_default="0", metavar="NUMBER", help="The δ beside it.")
 @click.option("--rho", metavar="NUMBER", help="The price in ρ, instead.")
 @click.option(
     "--accuracy",
@@ -130,10 +132,15 @@ class Sectioned(click.Command):
 )
 @click.option(
     "--confidence",
-    default="0.95",
-    show_default=True,
+    show_default="0.95",
     metavar="NUMBER",
     help="The probability with which each interval, or --accuracy, holds.",
+)
+@click.option(
+    "--param",
+    multiple=True,
+    metavar="[NAME=]VALUE",
+    help="For SQL: a value for :name, or the next one for ? or $1. May be repeated.",
 )
 @click.option("--explain", is_flag=True, help="Only say what it costs and how far it errs; free.")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
@@ -145,19 +152,25 @@ class Sectioned(click.Command):
 def query(**given: Any) -> None:
     """Ask the private tables of CONTRACT; the answer costs budget, --explain is free.
 
+    The question is written in SQL, which '-' reads from standard input, or put together from
+    options.
+
+    Example: sfumato query clinic.toml 'SELECT AVG(age) FROM people WHERE age >= 18' --epsilon 0.5
+
     Example: sfumato query clinic.toml --table people --group-by district --count --epsilon 0.5
 
     Where no bounds are declared, a range is bought with a share of the price: --mean
     'bounds(income)'.
     """
+    if given["sql"] == STDIN:
+        given["sql"] = typed()
     asked = Asked(**given)
-    asked.check()
-    with options():
-        code = _run(asked)
+    with options(sql=asked.sql is not None):
+        code = _run(asked, asked.check())
     click.get_current_context().exit(code)
 
 
-def _run(asked: Asked) -> int:
+def _run(asked: Asked, parsed: Statement | None) -> int:
     """Ask, or explain, and return the exit code."""
     from sfumato.session import Contract
 
@@ -168,72 +181,45 @@ def _run(asked: Asked) -> int:
     if asked.explain and is_new:
         contract = replace(contract, ledger=None)  # what is free leaves nothing behind
     from sfumato.cli.question import planned, question
+    from sfumato.cli.statement import sql_plan
     from sfumato.session import connect
 
     with connect(contract, analyst=asked.analyst) as session:
-        plan = planned(question(session, asked, contract), asked)
+        plan: AnyPlan
+        if parsed is not None:
+            plan = sql_plan(session, asked, parsed)
+        else:
+            plan = planned(question(session, asked, contract), asked)
         if asked.explain:
             _write(asked, _explained(plan, asked.format))
             return 0
         code = _answer(asked, session, plan)
     if ledger is not None and is_new:
-        click.echo(
-            f"note: a new ledger begins, {ledger.name}, with the whole budget. If there was one, "
-            f"put it back: what it recorded is spent.",
-            err=True,
-        )
+        announce(ledger)
     return code
 
 
-def _answer(asked: Asked, session: Session, plan: Plan | StagedPlan) -> int:
+def _answer(asked: Asked, session: Session, plan: AnyPlan) -> int:
     """Pay, write the answer, and say what it cost to whoever sits at the console."""
-    before, left = _entry(session.ledger.head), session.remaining
+    from sfumato.cli.purchase import Purchase, missing_key, remarks
+
+    purchase = Purchase(session, plan, asked.request)
     try:
-        release = plan.release(request=asked.request)
+        release = purchase.release()
     except NothingFound as nothing:  # an answer like any other, but there is no table in it
-        again = session.remaining == left
-        paid = "paid nothing more: answered before" if again else f"paid {_charge(plan)}"
         click.echo(str(nothing), err=True)
-        click.echo(f"{paid}; left: {session.remaining}", err=True)
+        click.echo(purchase.paid(None), err=True)
         return NOTHING_FOUND
     if asked.format == "parquet" and asked.out is not None:
         _save(asked.out, release.to_parquet)
     else:
-        _write(asked, _written(release, asked.format))
-    for line in _remarks(release, plan):
+        _write(asked, written(release, asked.format, missing_key(plan)))
+    for line in (*remarks(release, plan), purchase.paid(release)):
         click.echo(line, err=True)
-    if release.receipt is None:
-        paid = "paid nothing: the answer is declared"
-    elif _entry(release.receipt) <= before and session.remaining == left:
-        paid = f"paid nothing more: answered before, in ledger entry {_entry(release.receipt)}"
-    else:
-        paid = f"paid {_charge(plan)}, ledger entry {_entry(release.receipt)}"
-    click.echo(f"{paid}; left: {session.remaining}", err=True)
     return 0
 
 
-def _remarks(release: Release, plan: Plan | StagedPlan) -> Iterator[str]:
-    from sfumato.release.format import percent, printable
-
-    if not len(release):
-        yield "note: no group has enough units in it to appear"
-    covers = "; ".join(dict.fromkeys(m.covers for m in release.measures if m.has_interval))
-    if covers:
-        yield f"intervals: {percent(plan.confidence)} each, {covers}"
-    yield from (f"note: {printable(note)}" for note in release.notes)
-
-
-def _charge(plan: Plan | StagedPlan) -> str:
-    from sfumato import accounting
-
-    return str(accounting.charge(plan.cost, plan.charge_delta))
-
-
-def _entry(receipt: str) -> int:
-    return int(receipt.partition(":")[0])
-
-
-def _explained(plan: Plan | StagedPlan, form: str) -> str:
+def _explained(plan: AnyPlan, form: str) -> str:
     import json
 
     if form == "json":
@@ -241,12 +227,19 @@ def _explained(plan: Plan | StagedPlan, form: str) -> str:
     return f"{plan!r}\n"
 
 
-def _written(release: Release, form: str) -> str:
+def written(release: Release, form: str, missing: str = "(other)") -> str:
+    """Write an answer as text.
+
+    Args:
+        release: the answer.
+        form: table, csv or json.
+        missing: what a table shows for a key that is NULL.
+    """
     from sfumato.cli.listing import as_csv, as_text
 
     if form == "json":
         return release.to_json() + "\n"
-    return as_csv(release) if form == "csv" else as_text(release) + "\n"
+    return as_csv(release) if form == "csv" else as_text(release, missing) + "\n"
 
 
 def _write(asked: Asked, text: str) -> None:

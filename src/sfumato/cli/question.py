@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.errors import CostError, ExpressionError, InputError, KeysError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from sfumato.cli.asked import Asked
     from sfumato.core.schema import Column
@@ -39,13 +39,14 @@ def question(session: Session, asked: Asked, contract: Contract) -> Question:
     if asked.top is not None:
         given, count = _last(asked.top, "--top", "zone:5")
         table, name = _column(table, given)
-        return table.top(name, _whole(count, "--top"), keys=_keys(asked, table, [name]))
+        return table.top(name, _whole(count, "--top"), keys=keys_of(asked, table.schema, [name]))
     outputs = _outputs(asked)
     groups = []
     for given in asked.group_by:
         table, name = _column(table, given)
         groups.append(name)
-    where = table.group_by(*groups, keys=_keys(asked, table, groups)) if groups else table
+    keys = keys_of(asked, table.schema, groups) if groups else None
+    where = table.group_by(*groups, keys=keys) if groups else table
     if asked.count:  # which nobody can name here
         from sfumato.session.output import count_name
 
@@ -58,18 +59,24 @@ def question(session: Session, asked: Asked, contract: Contract) -> Question:
 def planned(question: Question, asked: Asked) -> Plan | StagedPlan:
     """Return the plan: at the price that was set, or at one that is found."""
     if asked.accuracy:
-        return question.explain(accuracy=_accuracy(question, asked), delta=asked.delta)
+        names = [wanted.name for wanted in question.wanted]
+        return question.explain(accuracy=accuracy_of(names, asked), delta=asked.delta or 0)
+    from sfumato.session.question import CONFIDENCE
+
     return question.explain(
-        epsilon=asked.epsilon, delta=asked.delta, rho=asked.rho, confidence=asked.confidence
+        epsilon=asked.epsilon,
+        delta=asked.delta or 0,
+        rho=asked.rho,
+        confidence=asked.confidence or CONFIDENCE,
     )
 
 
-def _accuracy(question: Question, asked: Asked) -> Within | dict[str, Within]:
+def accuracy_of(names: Sequence[str], asked: Asked) -> Within | dict[str, Within]:
     """Read --accuracy: one for all numbers, one for some of them, or both."""
     from sfumato.core.number import positive
+    from sfumato.session.question import CONFIDENCE
     from sfumato.session.within import within
 
-    names = [wanted.name for wanted in question.wanted]
     every: Within | None = None
     single: dict[str, Within] = {}
     for given in asked.accuracy:
@@ -85,7 +92,7 @@ def _accuracy(question: Question, asked: Asked) -> Within | dict[str, Within]:
                 f"--accuracy says twice how far {name or 'all numbers'} may be off. Say it once; "
                 f"--accuracy 50 holds for all that have none of their own, as --accuracy fare=2000."
             )
-        wish = within(positive(number.strip(), "--accuracy"), asked.confidence)
+        wish = within(positive(number.strip(), "--accuracy"), asked.confidence or CONFIDENCE)
         if equals:
             single[name] = wish
         else:
@@ -105,7 +112,7 @@ def _outputs(asked: Asked) -> dict[str, Output]:
     """Read what is asked of each group, by name."""
     from sfumato.session.output import count
 
-    outputs = {"n": count()} if asked.count else {}
+    outputs = {"n": count(**_race(asked))} if asked.count else {}
     for function in _OPTIONS:
         option = f"--{function.replace('_', '-')}"
         for given in getattr(asked, function):
@@ -163,17 +170,28 @@ def _function(asked: Asked, function: str, ranks: list[str]) -> Callable[[Any], 
 
     if function == "quantile":
         return lambda text: output.quantile(text, ranks, interval=asked.interval)
+    if function == "sum" and asked.is_race:
+        return lambda text: output.sum(text, **_race(asked))
     if function == "sum" and asked.per_unit is not None:
         ends = tuple(end.strip() for end in asked.per_unit.split(","))
         if len(ends) != 2:
             raise InputError(
-                f"--per-unit {asked.per_unit!r} is no range. Pass its two ends: --per-unit 0,300."
+                f"--per-unit {asked.per_unit!r} is no range. Pass its two ends: --per-unit 0,300; "
+                f"or --per-unit auto."
             )
         return lambda text: output.sum(text, per_unit=(ends[0], ends[1]))
     if function == "median":
         return lambda text: output.median(text, interval=asked.interval)
     made: Callable[[Any], Output] = getattr(output, function)
     return made
+
+
+def _race(asked: Asked) -> dict[str, Any]:
+    """Read ``--per-unit auto``, or ``auto,MOST`` with the number at which it ends."""
+    if not asked.is_race:
+        return {}
+    _, comma, most = (asked.per_unit or "").partition(",")
+    return {"per_unit": "auto", "most": most.strip() if comma else None}
 
 
 def _named(given: str) -> tuple[str, str] | None:
@@ -216,9 +234,8 @@ def _bins(asked: Asked) -> int | list[str]:
     return int(edges[0]) if len(edges) == 1 and edges[0].isascii() and edges[0].isdigit() else edges
 
 
-def _keys(asked: Asked, table: Table, groups: list[str]) -> Any:
+def keys_of(asked: Asked, schema: Mapping[str, Column], groups: Sequence[str]) -> Any:
     """Read --keys, each value as its column has it, and --bought for the other columns."""
-    schema = table.schema
     found: dict[str, Any] = {}
     for given in asked.keys:
         name, equals, listed = given.partition("=")

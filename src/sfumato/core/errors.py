@@ -54,10 +54,14 @@ class SfumatoError(Exception):
         """Keep the message for people; the code goes behind it."""
         super().__init__(message)
         self.message = message
+        self.where = ""
 
     def __str__(self) -> str:
-        """Render the message with its code, which is an anchor in ``docs/errors.md``."""
-        return f"{self.message} [{self.code}]"
+        """Render the message with its code, which is an anchor in ``docs/errors.md``.
+
+        Where the question is a text, the line that is meant stands below, underlined.
+        """
+        return f"{self.message} [{self.code}]{self.where}"
 
 
 class InputError(SfumatoError, ValueError):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from sfumato.core.errors import LedgerError
 from sfumato.ledger.connection import bereft, corrupt, exists, remember, unwritable
 from sfumato.ledger.verify import verify
 
@@ -17,11 +18,15 @@ _BESIDE = ("-wal", "-journal", "-shm")  # what SQLite keeps beside a file
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[Path]:
+def new_file(path: Path, taken: Callable[[], LedgerError] = exists) -> Iterator[Path]:
     """Make a file under another name, which gets its own when the block is left.
 
     So there is never half a copy under that name, and nothing is written over. That other name is
     used once: what a killed process left under it stands in nobody's way.
+
+    Args:
+        path: its own name.
+        taken: what is said if there is a file of that name.
 
     Raises:
         LedgerError: there is a file already, or it cannot be written.
@@ -29,7 +34,7 @@ def new_file(path: Path) -> Iterator[Path]:
     try:
         logs = [log for log in _beside(path)[:2] if log.exists() and log.stat().st_size]
         if path.exists():
-            raise exists()
+            raise taken()
         if logs:  # SQLite would play it back into whatever takes that name
             raise bereft()
         file, name = tempfile.mkstemp(".part", f"{path.name}.", path.parent)  # for its owner alone
@@ -42,13 +47,21 @@ def new_file(path: Path) -> Iterator[Path]:
         _name(part, path)
         remember(path)
     except FileExistsError:
-        raise exists() from None
+        raise taken() from None
     except OSError:
         raise unwritable() from None
     finally:
         for left in (part, *_beside(part)):
             with suppress(OSError):
                 left.unlink(missing_ok=True)
+
+
+def occupied() -> LedgerError:
+    """Return the error for a path that a copy cannot have."""
+    return LedgerError(
+        "there is already a file at this path, and a copy is never written over another file. "
+        "Choose another path."
+    )
 
 
 def _beside(path: Path) -> list[Path]:

@@ -69,10 +69,13 @@ def other_scope() -> RequestError:
 
 def outside_scope(price: Charge, left: Remaining, scope: Scope, entry: int) -> BudgetExceeded:
     """Return the refusal of a charge that the scope's envelope does not cover."""
+    gaussian = price.epsilon is None and scope.budget.epsilon is not None
+    needs = not scope.budget.delta and bool(price.delta or gaussian)
+    without = " This needs a δ, and the scope has none." if needs else ""
     return BudgetExceeded(
         f"this release costs {price}; of the scope's {scope.budget!r} there remains {left}, and "
-        f"what is asked inside must keep within it. Nothing was charged (after ledger entry "
-        f"{entry}). Ask for less, or close the scope and ask without it.",
+        f"what is asked inside must keep within it.{without} Nothing was charged (after ledger "
+        f"entry {entry}). Ask for less, or close the scope and ask without it.",
         asked=price,
         left=left,
         limit=scope.budget,

@@ -58,7 +58,8 @@ class Scope:
         """Return what may still be asked inside, in the one view that the budget limits."""
         epsilon, rho, delta = (Fraction(units, UNIT) for units in self.held(inside).figures)
         pure = self.envelope.epsilon is not None
-        return Remaining(epsilon if pure else None, None if pure else rho, delta)
+        allowed = Fraction(self.envelope.delta, UNIT)
+        return Remaining(epsilon if pure else None, None if pure else rho, delta, allowed)
 
 
 def envelope(budget: Budget, neighbors: Neighbors) -> Charge:

@@ -41,9 +41,9 @@ class Steward(View):
         Raises:
             LedgerError: there is a file already, or it cannot be written.
         """
-        from sfumato.ledger.backup import check, new_file
+        from sfumato.ledger.backup import check, new_file, occupied
 
-        with new_file(Path(path).absolute()) as part:
+        with new_file(Path(path).absolute(), occupied) as part:
             with self._journal(write=False) as journal:
                 head = journal.copy(part)
             check(part, head)

@@ -44,7 +44,8 @@ class Law(ABC):
         if not SMALLEST <= self.scale <= LARGEST:
             raise RangeError(
                 f"a noise scale of {show(self.scale)} is outside 2^-20 to 2^60, the range in which "
-                f"integer noise means anything. Change the step of the grid, or epsilon."
+                f"integer noise means anything. {'Lower' if self.scale < SMALLEST else 'Raise'} "
+                f"epsilon, or change the step of what is measured."
             )
 
     @property

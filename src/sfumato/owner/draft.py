@@ -148,7 +148,8 @@ def _table(outline: Outline, source: str, unit: _Unit) -> Iterator[str]:
         written = f"unit = {string(unit.column)}"
         yield _asked(written, "is this who is protected?") if unit.asked else written
         most = 1 if likeness(unit.column) is Likeness.KEY else _MAX_ROWS
-        yield _asked(f"max_rows = {most}", "how many rows of one may count? more mean more noise")
+        how = "how many rows of one may count? 1 if everybody has one row; more mean more noise"
+        yield _asked(f"max_rows = {most}", how)
     yield f"[tables.{key(outline.name)}.columns]"
     yield from _columns(outline, unit.column)
 

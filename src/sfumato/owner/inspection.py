@@ -16,13 +16,14 @@ from sfumato.backends.physical import Class, Physical
 from sfumato.backends.reader import read
 from sfumato.core.errors import ColumnError, InputError, LedgerError, UnitError, UnknownName
 from sfumato.core.number import show
+from sfumato.core.schema import Category, Column, Text
 from sfumato.owner.finding import Finding
 from sfumato.owner.hint import Likeness, likeness
 from sfumato.owner.layout import dotted
 from sfumato.owner.outline import described, is_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sfumato.core.budget import Budget
     from sfumato.session.contract import Contract
@@ -110,14 +111,17 @@ def _recorded(contract: Contract) -> Iterator[Finding]:
 
 def of_data(contract: Contract) -> Iterator[Finding]:
     """Compare a contract with the names and types of its data."""
+    found: dict[str, Physical] = {}
     for name, table in contract.tables.items():
         try:
-            physical = described(table.relation, table.location)
+            found[name] = described(table.relation, table.location)
         except InputError as problem:
             yield Finding.of("table.unreadable", dotted(("tables", name)), problem)
         else:
-            yield from _columns(("tables", name), table, physical)
-            yield from _undeclared(("tables", name), table, physical)
+            yield from _columns(("tables", name), table, found[name])
+            yield from _undeclared(("tables", name), table, found[name])
+    for name, table in contract.tables.items():
+        yield from _ends(("tables", name), table, found)
     for name, location in contract.public.items():
         try:
             origin(location, name)
@@ -130,14 +134,15 @@ def _columns(
 ) -> Iterator[Finding]:
     """Find what is declared and cannot be read."""
     source = table.relation
-    for name in (*source.columns, *([source.unit.column] if source.unit.column else [])):
-        at = (*place, "unit") if name == source.unit.column else (*place, "columns", name)
+    owner = () if source.owner is None else (source.owner,)
+    for name in (*source.columns, *owner):
+        at = (*place, "unit") if name == source.owner else (*place, "columns", name)
         try:
             column = physical.column(name, table.name)
         except UnknownName:
             yield _missing(at, name, physical)
             continue
-        if name == source.unit.column:
+        if name == source.owner:
             if column.kind is Class.OTHER:
                 yield _unreadable(at, column.kind, "the name of a unit")
             continue
@@ -148,6 +153,26 @@ def _columns(
                 yield _unreadable(at, column.kind, type(source.schema[name]).__name__.lower())
             else:
                 yield Finding.of("column.type", dotted(at), problem)
+        else:
+            # A CSV file has nothing but text; elsewhere a number has a type of its own.
+            if column.kind is Class.TEXT and not column.blank and _is_parsed(source.schema[name]):
+                yield _as_text(at, type(source.schema[name]).__name__.lower())
+
+
+def _ends(
+    place: tuple[str, ...], table: TableDeclaration, found: Mapping[str, Physical]
+) -> Iterator[Finding]:
+    """Find links whose ends are not in the data."""
+    for link in table.links:
+        at = (*place, "unit" if link.column == table.relation.owner else "links")
+        for name, column in ((table.name, link.column), (link.table, link.key)):
+            own_unit = name == table.name and column == table.relation.owner  # looked at above
+            if name not in found or own_unit:
+                continue
+            try:
+                found[name].column(column, name)
+            except UnknownName:
+                yield _missing(at, column, found[name])
 
 
 def _missing(at: tuple[str, ...], name: str, physical: Physical) -> Finding:
@@ -177,11 +202,28 @@ def _unreadable(at: tuple[str, ...], kind: Class, wanted: str) -> Finding:
     )
 
 
+def _is_parsed(declared: Column) -> bool:
+    """Say whether a text would have to be read as something else."""
+    return not isinstance(declared, Text | Category)
+
+
+def _as_text(at: tuple[str, ...], wanted: str) -> Finding:
+    return Finding(
+        "warning",
+        "column.as-text",
+        dotted(at),
+        f"the data holds text here, and {wanted} is declared.",
+        "What cannot be read so counts as missing, be it every value.",
+        "Declare it as what it is, or convert it in the source.",
+    )
+
+
 def _undeclared(
     place: tuple[str, ...], table: TableDeclaration, physical: Physical
 ) -> Iterator[Finding]:
     """Find what the data has and the contract has not."""
-    known = {name.casefold() for name in (*table.schema, table.unit.column or "")}
+    keys = [link.column for link in table.links]
+    known = {name.casefold() for name in (*table.schema, *table.relation.unseen, *keys)}
     others = [column for column in physical.columns if column.name.casefold() not in known]
     names = [c.name for c in others if c.kind not in _UNREAD and not is_value(c.name)]
     if table.unit.column is None:

@@ -67,7 +67,7 @@ def lint(contract: Contract, *, text: str | None = None, data: bool = True) -> l
         place = ("tables", name)
         found += [*_table(place, table), *_unit(place, table)]
         for column, declared in table.schema.items():
-            if column != table.unit.column:
+            if column not in table.relation.unseen:
                 found += _column((*place, "columns", column), column, declared)
     if data:
         found += of_data(contract)
@@ -184,6 +184,17 @@ def _unit(place: tuple[str, ...], table: TableDeclaration) -> Iterator[Finding]:
             "Rows of one unit are not drawn independently of each other, and a cap leaves some of "
             "them out: what counts is no random sample. Intervals about a population are refused.",
             "Remove sampled; or write max_rows = 1 if each unit has one row.",
+        )
+    if not table.relation.is_direct and table.path is not None:
+        names = " and ".join(step.table for step, _ in table.path.steps)
+        yield Finding(
+            "note",
+            "unit.path",
+            dotted((*place, "unit")),
+            f"whose a row is, is looked up in {names}.",
+            "Nothing that refers to a key that two units have counts, and what one of the two "
+            "hides then depends on the other.",
+            "Make sure that a key belongs to one unit, by a constraint of the database at best.",
         )
     most = 0 if table.unit.max_rows == "auto" else table.unit.most_rows or 0
     if most > _MANY_ROWS:

@@ -5,6 +5,8 @@ from sfumato.relation.bought import AnyKeys, Bought, BoughtKeys, bought, keys_of
 from sfumato.relation.bound import Reach, bounded, reach
 from sfumato.relation.expr import Call, Constant, Expr, Name
 from sfumato.relation.keys import Keys
+from sfumato.relation.linear import Linear, Strategy
+from sfumato.relation.link import Link
 from sfumato.relation.node import (
     Distinct,
     Filter,
@@ -14,6 +16,7 @@ from sfumato.relation.node import (
     Project,
     Truncate,
     Union,
+    UnitJoin,
 )
 from sfumato.relation.occurrence import Occurrence
 from sfumato.relation.public import PublicTable
@@ -36,6 +39,8 @@ __all__ = [
     "Join",
     "Keys",
     "Known",
+    "Linear",
+    "Link",
     "Name",
     "Node",
     "Occurrence",
@@ -49,10 +54,12 @@ __all__ = [
     "Shape",
     "Source",
     "Squares",
+    "Strategy",
     "Summary",
     "Total",
     "Truncate",
     "Union",
+    "UnitJoin",
     "Units",
     "Values",
     "bought",

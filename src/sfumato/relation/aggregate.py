@@ -84,43 +84,54 @@ class Aggregate:
         Raises:
             UnitError: the plan was made for another unit, or nothing bounds what one unit has.
         """
+        rows, groups, each = self._reach(unit)
+        low, high = self.extent
+        most = max(abs(low), abs(high))
+        match unit.neighbors:
+            case Neighbors.ADD_REMOVE:
+                return self.appearing(unit)
+            case Neighbors.REPLACE:
+                fixed = reach(self.node).fixed and not self.keys.columns
+                if fixed and isinstance(self.quantity, Rows):
+                    return Sensitivity(l0=0, l1=0, linf=0, neighbors="replace")
+                # Old rows vanish, new ones appear. In one cell they may meet: it moves by at most
+                # P times the span of what a row can add, nothing included. Elsewhere they add up;
+                # (a + b)^2 <= span * most * (p^2 + q^2) / most^2 bounds a cell in which p old and q
+                # new rows meet.
+                span, cells = max(high, 0) - min(low, 0), self.keys.cells
+                return Sensitivity(
+                    l0=2 * groups if cells is None else min(2 * groups, cells),
+                    l1=each * span if cells == 1 else 2 * rows * most,
+                    l2_squared=2 * squares(rows, groups, each) * span * most,
+                    linf=each * span,
+                    neighbors="replace",
+                )
+        raise NeighborsError("the unit states an unknown neighbor relation.")
+
+    def appearing(self, unit: Unit) -> Sensitivity:
+        """Compute how far the answer moves if all rows of one unit appear, or vanish."""
+        rows, groups, each = self._reach(unit)
+        most = max(map(abs, self.extent))
+        return Sensitivity(
+            l0=groups,
+            l1=rows * most,
+            l2_squared=squares(rows, groups, each) * most**2,
+            linf=each * most,
+        )
+
+    def _reach(self, unit: Unit) -> tuple[int, int, int]:
+        """Return how many rows of one unit count, in how many cells, how many in one."""
         if unit_of(self.node) != unit:
             raise UnitError("this question was planned for another unit. Plan it again.")
-        here = reach(self.node)
-        rows, groups, each = here.by(self.keys.columns)
-        cells = self.keys.cells
-        if cells is not None:
+        rows, groups, each = reach(self.node).by(self.keys.columns)
+        if (cells := self.keys.cells) is not None:
             groups = min(groups, cells)
         rows = min(rows, groups * each)
         if isinstance(self.quantity, Units):  # it counts once in each of its groups
             rows, each = groups, 1
         if isinstance(self.keys, BoughtKeys) and self.keys.other:
             each = rows  # all that it has may be in groups that do not appear
-        low, high = self.extent
-        most = max(abs(low), abs(high))
-        spread = squares(rows, groups, each)
-        match unit.neighbors:
-            case Neighbors.ADD_REMOVE:
-                # All rows of one unit appear or vanish.
-                return Sensitivity(
-                    l0=groups, l1=rows * most, l2_squared=spread * most**2, linf=each * most
-                )
-            case Neighbors.REPLACE:
-                if here.fixed and not self.keys.columns and isinstance(self.quantity, Rows):
-                    return Sensitivity(l0=0, l1=0, linf=0, neighbors="replace")
-                # Old rows vanish, new ones appear. In one cell they may meet: it moves by at most
-                # P times the span of what a row can add, nothing included. Elsewhere they add up;
-                # (a + b)^2 <= span * most * (p^2 + q^2) / most^2 bounds a cell in which p old and q
-                # new rows meet.
-                span = max(high, 0) - min(low, 0)
-                return Sensitivity(
-                    l0=2 * groups if cells is None else min(2 * groups, cells),
-                    l1=each * span if cells == 1 else 2 * rows * most,
-                    l2_squared=2 * spread * span * most,
-                    linf=each * span,
-                    neighbors="replace",
-                )
-        raise NeighborsError("the unit states an unknown neighbor relation.")
+        return rows, groups, each
 
     def lower(self, dialect: str) -> str:
         """Write the SQL that computes the answer."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 from sfumato.core.errors import ExpressionError
 from sfumato.core.number import show
 from sfumato.relation.expr import Rule, Typed, constant
-from sfumato.relation.kind import Number, Truth, common_step
+from sfumato.relation.kind import Day, Instant, Number, Truth, common_step
 from sfumato.relation.operand import (
     computed,
     number,
@@ -17,30 +17,42 @@ from sfumato.relation.operand import (
     on_one_step,
     positive,
     rescale,
+    whole,
     wide,
 )
+from sfumato.relation.period import apart, shifted
 from sfumato.relation.rule import Mismatch, rule
 
 _NUMBERS = "It takes numbers; a truth value becomes one with integer(...)."
+_SUMS = f"{_NUMBERS} To a date add INTERVAL 3 DAY; time apart is date_diff('hour', a, b)."
 _POSITIVE = "It takes a number and a positive constant; divide(x, y, step) divides two columns."
 _GRID = "It takes a number and, if you like, a positive constant of which to make a multiple."
 _DIGITS = 18  # decimals to which numbers of 64 bits can be rounded
 
 
-@rule("+", takes=2, hint=_NUMBERS)
+@rule("+", takes=2, hint=_SUMS)
 def _add(given: Sequence[Typed]) -> Typed:
+    for t, other in (given, given[::-1]):
+        if isinstance(t.kind, Day):
+            return shifted(t, whole(other), "day")
     a, b = on_one_step(given)
     x, y = numeric(a), numeric(b)
     kind = Number(x.low + y.low, x.high + y.high, x.step)
     return computed(f"({wide(a)} + {wide(b)})", kind, given, lambda x, y: x + y)
 
 
-@rule("-", takes=(1, 2), hint=_NUMBERS)
+@rule("-", takes=(1, 2), hint=_SUMS)
 def _subtract(given: Sequence[Typed]) -> Typed:
     if len(given) == 1:
         kind = numeric(given[0])
         negative = Number(-kind.high, -kind.low, kind.step)
         return computed(f"(- {wide(given[0])})", negative, given, lambda x: -x)
+    if any(isinstance(t.kind, Day) for t in given):
+        if any(isinstance(t.kind, Instant) for t in given):
+            raise Mismatch
+        if isinstance(given[1].kind, Number):
+            return shifted(given[0], -whole(given[1]), "day")
+        return apart(given[1], given[0], "day")
     a, b = on_one_step(given)
     x, y = numeric(a), numeric(b)
     kind = Number(x.low - y.high, x.high - y.low, x.step)
@@ -49,6 +61,9 @@ def _subtract(given: Sequence[Typed]) -> Typed:
 
 @rule("*", takes=2, hint=_NUMBERS)
 def _multiply(given: Sequence[Typed]) -> Typed:
+    for t, factor in (given, given[::-1]):
+        if t.constant is None and factor.constant is not None and number(factor) != 0:
+            return _by_constant([t, constant(1 / number(factor))])
     a, b = (numeric(t) for t in given)
     ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
     kind = Number(min(ends), max(ends), a.step * b.step)
@@ -62,14 +77,14 @@ def _multiply(given: Sequence[Typed]) -> Typed:
     hint="Divide by a constant, or use divide(x, y, step), which says on which grid to round.",
 )
 def _by_constant(given: Sequence[Typed]) -> Typed:
-    """Divide by a constant: the numbers stay, the step shrinks, and nothing is rounded."""
+    """Divide by a constant: the numbers stay, only their step changes, and nothing is rounded."""
     kind, divisor = numeric(given[0]), number(given[1])
     if divisor == 0:
         raise ExpressionError("this divides by 0 in every row. Divide by another constant.")
     if divisor < 0:
         return _by_constant([_subtract([given[0]]), constant(-divisor)])
-    finer = replace(kind, step=kind.step / divisor)
-    return computed(given[0].sql, finer, given, lambda x, y: Fraction(x) / y)
+    divided = replace(kind, step=kind.step / divisor)
+    return computed(given[0].sql, divided, given, lambda x, y: Fraction(x) / y)
 
 
 @rule(
@@ -88,9 +103,9 @@ def _divide(given: Sequence[Typed]) -> Typed:
     if not divisors:
         raise ExpressionError("this divides by 0 in every row. Divide by something else.")
     if x.constant is not None and y.constant is not None:
-        return constant(_nearest(Fraction(a.low, b.low)) * step)
+        return constant(nearest(Fraction(a.low, b.low)) * step)
     # The quotient grows with the dividend and is monotone in the divisor on each side of 0.
-    ends = [_nearest(Fraction(p, q)) for p in (a.low, a.high) for q in divisors]
+    ends = [nearest(Fraction(p, q)) for p in (a.low, a.high) for q in divisors]
     size = f"abs({wide(y)})"
     sql = (
         f"(sign({wide(x)}) * sign({wide(y)}) * "
@@ -101,8 +116,11 @@ def _divide(given: Sequence[Typed]) -> Typed:
 
 @rule("//", takes=2, hint=_POSITIVE)
 def _floor_division(given: Sequence[Typed]) -> Typed:
+    return whole_parts(given[0], positive(given[1]))
+
+
+def whole_parts(t: Typed, divisor: Fraction) -> Typed:
     """Return how many whole divisors fit; below zero too, the number is rounded down."""
-    t, divisor = given[0], positive(given[1])
     if t.constant is not None:
         return constant(number(t) // divisor)
     whole = rescale(t, divisor) if _lies_on(t, divisor) else _cells(t, divisor)
@@ -153,25 +171,29 @@ def _ceil(given: Sequence[Typed]) -> Typed:
 
 @rule("round", takes=(1, 2), hint="It takes a number and how many decimals: a whole constant.")
 def _round(given: Sequence[Typed]) -> Typed:
-    """Round to that many decimals, 0 if not given; halves go away from zero, as in SQL."""
-    t, digits = given[0], number(given[1]) if len(given) > 1 else Fraction(0)
+    digits = number(given[1]) if len(given) > 1 else Fraction(0)
     if digits.denominator != 1:
         raise Mismatch
+    return rounded(given[0], int(digits))
+
+
+def rounded(t: Typed, digits: int = 0) -> Typed:
+    """Round to that many decimals; halves go away from zero, as in SQL."""
     if abs(digits) > _DIGITS:
         raise ExpressionError(
             f"round goes from {-_DIGITS} to {_DIGITS} decimals, and here it is asked for "
-            f"{show(digits)}. Ask for fewer."
+            f"{digits}. Ask for fewer."
         )
-    grid = Fraction(10) ** -int(digits)
+    grid = Fraction(10) ** -digits
     if t.constant is not None:
-        return constant(_nearest(number(t) / grid) * grid)
+        return constant(nearest(number(t) / grid) * grid)
     if _lies_on(t, grid):
         return t
     fine = rescale(t, common_step(numeric(t).step, grid))
     kind = numeric(fine)
     size = int(grid / kind.step)
     Number(0, max(abs(kind.low), abs(kind.high)) + size)  # refuses what could overflow
-    low, high = (_nearest(Fraction(end, size)) for end in (kind.low, kind.high))
+    low, high = (nearest(Fraction(end, size)) for end in (kind.low, kind.high))
     if kind.low >= 0:
         sql = f"(({fine.sql} + {size // 2}) // {size})"
     else:
@@ -214,14 +236,13 @@ def _clamp(given: Sequence[Typed]) -> Typed:
     return Typed(Number(least, most, x.step), _unless_null(parts, sql))
 
 
-@rule("integer", takes=1, hint="It takes a number, which it rounds, or a truth value.")
-def _integer(given: Sequence[Typed]) -> Typed:
+def as_integer(t: Typed) -> Typed:
     """Return 1 for true and 0 for false; a number is rounded."""
-    if not isinstance(given[0].kind, Truth):
-        return _round(given)
-    if given[0].constant is not None:
-        return constant(int(given[0].constant))
-    return Typed(Number(0, 1), f"CAST({given[0].sql} AS BIGINT)")
+    if not isinstance(t.kind, Truth):
+        return rounded(t)
+    if t.constant is not None:
+        return constant(int(t.constant))
+    return Typed(Number(0, 1), f"CAST({t.sql} AS BIGINT)")
 
 
 def _cells(t: Typed, grid: Fraction, *, up: bool = False) -> Typed:
@@ -252,7 +273,7 @@ def _scaled(t: Typed, factor: int) -> Typed:
     return rescale(t, numeric(t).step / factor)
 
 
-def _nearest(value: Fraction) -> int:
+def nearest(value: Fraction) -> int:
     """Round to a whole number; halves go away from zero."""
     size = int(abs(value) + Fraction(1, 2))
     return size if value >= 0 else -size

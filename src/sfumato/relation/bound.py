@@ -22,10 +22,11 @@ from sfumato.relation.node import (
     Project,
     Truncate,
     Union,
+    UnitJoin,
     carries,
+    children,
     narrowed,
     scope,
-    sources,
 )
 from sfumato.relation.source import Source
 
@@ -101,6 +102,8 @@ def reach(node: Node) -> Reach:
             return _united(reach(node.first), reach(node.second))
         case Join():
             return _joined(node, reach(node.child))
+        case UnitJoin():
+            return _met(node, reach(node.first), reach(node.second))
         case PerUnit():
             # Each row is made of the rows of one unit; without keys there is one.
             return Reach(None if node.keys else 1, node.keys, None if node.keys else 1, 1)
@@ -129,6 +132,35 @@ def _joined(node: Join, below: Reach) -> Reach:
     )
 
 
+def meets(node: UnitJoin) -> int | None:
+    """Return how many rows of the second relation one row of the first can meet; None for any.
+
+    Along a link it is one: a key that several rows of a unit have is that of none of them.
+    """
+    if node.link is not None:
+        return 1
+    return _in_one(reach(node.second), [other for _, other in node.on])
+
+
+def _in_one(here: Reach, keys: list[str]) -> int | None:
+    """Return how many rows a unit has that agree in some columns."""
+    same = here.keys is not None and set(here.keys) <= set(keys)
+    return _least(here.rows, here.rows_per_group if same else None)
+
+
+def _met(node: UnitJoin, a: Reach, b: Reach) -> Reach:
+    """A row meets rows of its own unit alone, and its group is the same in each that arises."""
+    times = meets(node)
+    rows = _times(a.rows, times)
+    if node.how == "inner":  # every row that arises is made of one of the second, too
+        rows = _least(rows, _times(b.rows, _in_one(a, [one for one, _ in node.on])))
+    return Reach(rows, a.keys, a.groups, _times(a.rows_per_group, times))
+
+
+def _times(bound: int | None, by: int | None) -> int | None:
+    return None if bound is None or by is None else bound * by
+
+
 def _truncated(node: Truncate, below: Reach) -> Reach:
     rows = _least(below.rows, node.max_rows)
     same = below.keys is not None and set(below.keys) == set(node.keys)
@@ -144,9 +176,28 @@ def _truncated(node: Truncate, below: Reach) -> Reach:
 Caps: TypeAlias = tuple[int | None, int | None, int | None]  # rows, groups, rows per group
 
 
+def counted(node: Node) -> dict[Source, int]:
+    """Return the tables whose caps say how much of one unit counts, and how often they do.
+
+    Those are the tables whose rows a relation has, once each. In a join of private tables they are
+    those of the first relation, so often as one row of it can meet rows of the second: what is put
+    beside a row adds none.
+    """
+    if isinstance(node, Source):
+        return {node: 1}
+    if isinstance(node, UnitJoin):
+        times = meets(node) or 1
+        return {source: often * times for source, often in counted(node.first).items()}
+    found: dict[Source, int] = {}
+    for child in children(node):
+        for source, often in counted(child).items():
+            found[source] = max(often, found.get(source, 0))
+    return found
+
+
 def automatic(node: Node) -> tuple[str, ...]:
     """Return the names of the caps that are to be bought."""
-    units = [source.unit for source in sources(node)]
+    units = [source.unit for source in counted(node)]
     names = ("max_rows", "max_groups")
     return tuple(name for name in names if any(getattr(unit, name) == "auto" for unit in units))
 
@@ -154,7 +205,8 @@ def automatic(node: Node) -> tuple[str, ...]:
 def caps(node: Node, bought: Mapping[str, int] | None = None) -> Caps:
     """Return what the owner lets count of one unit: rows, groups, rows per group.
 
-    Of several tables, what they let count together.
+    Of several tables, what they let count together; of a join of private tables, what the first
+    lets count, so often as its rows come.
 
     Args:
         node: the relation.
@@ -170,26 +222,29 @@ def caps(node: Node, bought: Mapping[str, int] | None = None) -> Caps:
                 f"{name} is 'auto', bought with the question that needs it, and this step needs it "
                 f"before. Do the step later, or declare {name}= as a number."
             )
-    units = [source.unit for source in sources(node)]
+    found = counted(node)
+    units, often = [source.unit for source in found], list(found.values())
     rows: list[Any] = [unit.max_rows for unit in units]
     if any(cap is not None for cap in rows):  # a unit without that cap has the other two
         rows = [unit.max_rows or unit.most_rows for unit in units]
     groups, each = [unit.max_groups for unit in units], [unit.max_rows_per_group for unit in units]
     return (
-        bought["max_rows"] if "auto" in rows else _total(rows),
-        bought["max_groups"] if "auto" in groups else _total(groups),
-        _total(each),
+        bought["max_rows"] if "auto" in rows else _total(rows, often),
+        bought["max_groups"] if "auto" in groups else _total(groups, often),
+        _total(each, often),
     )
 
 
 def most_rows(node: Node) -> int:
     """Return how many rows of one unit may count in all."""
     caps(node)  # refuses those that are to be bought
-    return sum(source.unit.most_rows or 0 for source in sources(node))
+    return sum((source.unit.most_rows or 0) * often for source, often in counted(node).items())
 
 
-def _total(bounds: list[Any]) -> int | None:
-    return None if None in bounds else sum(bounds)
+def _total(bounds: list[Any], often: list[int]) -> int | None:
+    if None in bounds:
+        return None
+    return sum(int(bound) * times for bound, times in zip(bounds, often, strict=True))
 
 
 def _least(*bounds: int | None) -> int | None:

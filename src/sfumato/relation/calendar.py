@@ -6,12 +6,22 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from sfumato.relation.expr import Rule, Typed
-from sfumato.relation.kind import EPOCH, Day, Instant, Number
-from sfumato.relation.moment import days, microseconds
+from sfumato.relation.kind import EPOCH, Day, Number
+from sfumato.relation.moment import days, microseconds, part_of
 from sfumato.relation.rule import Mismatch, rule
 
-_PARTS = {"quarter": (1, 4), "month": (1, 12), "day": (1, 31), "weekday": (1, 7)}  # Monday is 1
-_CLOCK = {"hour": (3_600 * 10**6, 24), "minute": (60 * 10**6, 60)}  # microseconds, in a cycle
+_PARTS = {
+    "quarter": (1, 4),
+    "month": (1, 12),
+    "week": (1, 53),  # of ISO 8601: the first has the year's first Thursday
+    "day": (1, 31),
+    "dayofyear": (1, 366),
+    "weekday": (1, 7),  # Monday is 1
+    "dayofweek": (0, 6),  # Sunday is 0
+}
+_ASKED = {"weekday": "isodow", "dayofweek": "dow", "dayofyear": "doy"}  # what the engine calls it
+# How many microseconds long, and how many make a cycle.
+_CLOCK = {"hour": (3_600 * 10**6, 24), "minute": (60 * 10**6, 60), "second": (10**6, 60)}
 
 
 def _dated(name: str) -> Rule:
@@ -24,9 +34,7 @@ def _dated(name: str) -> Rule:
             low, high = ((EPOCH + timedelta(days=d)).year for d in (held.kind.low, held.kind.high))
         else:
             low, high = _PARTS[name]
-        asked = "isodow" if name == "weekday" else name
-        moment = f"DATE '1970-01-01' + CAST({held.sql} AS INTEGER)"
-        return Typed(Number(low, high), f"CAST(date_part('{asked}', {moment}) AS BIGINT)")
+        return Typed(Number(low, high), part_of(_ASKED.get(name, name), held.sql))
 
     return part
 
@@ -44,11 +52,3 @@ for _name in ("year", *_PARTS):
     rule(_name, takes=1, hint="It takes a date or a timestamp.")(_dated(_name))
 for _name, _cycle in _CLOCK.items():
     rule(_name, takes=1, hint="It takes a timestamp.")(_clocked(*_cycle))
-
-
-@rule("date", takes=1, hint="It takes a timestamp; a constant is written DATE '2026-01-31'.")
-def _date(given: Sequence[Typed]) -> Typed:
-    """Return the day of a timestamp."""
-    if not isinstance(given[0].kind, Instant):
-        raise Mismatch
-    return days(given[0])

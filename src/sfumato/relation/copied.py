@@ -17,13 +17,17 @@ from sfumato.relation.node import (
     Project,
     Truncate,
     Union,
+    UnitJoin,
     carries,
     scope,
+    travels,
+    walk,
 )
 from sfumato.relation.source import HIDDEN, KEPT, Source
 
 if TYPE_CHECKING:
     from sfumato.relation.aggregate import Aggregate
+    from sfumato.relation.linear import Linear
     from sfumato.relation.occurrence import Occurrence
     from sfumato.relation.values import Values
 
@@ -38,11 +42,13 @@ class Copy:
         source: the table.
         name: what statements call the copy.
         columns: those that are in it.
+        keys: the keys of links that are in it as well.
     """
 
     source: Source
     name: str
     columns: tuple[str, ...]
+    keys: tuple[str, ...] = ()
 
     @property
     def sql(self) -> str:
@@ -52,7 +58,7 @@ class Copy:
             held = narrow(scope(self.source)[name])
             narrowed = f"CAST({quoted(name)} AS {held}) AS {quoted(name)}"
             picked.append(narrowed if held else quoted(name))
-        picked += [HIDDEN] if carries(self.source) else []
+        picked += [HIDDEN, *self.keys] if carries(self.source) else []
         return f"SELECT {', '.join(picked)}\nFROM {quoted(self.source.name)}"
 
     @property
@@ -62,27 +68,47 @@ class Copy:
         for name in self.columns:
             wide = f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}"
             picked.append(wide if narrow(scope(self.source)[name]) else quoted(name))
-        picked += [HIDDEN] if carries(self.source) else []
+        picked += [HIDDEN, *self.keys] if carries(self.source) else []
         return f"(SELECT {', '.join(picked)} FROM {quoted(self.name)})"
 
 
-def copies(queries: Iterable[Aggregate | Occurrence | Values]) -> dict[Source, Copy]:
+def along_links(node: Node) -> tuple[UnitJoin, ...]:
+    """Return the joins of a relation for which keys travel with the rows."""
+    found = [each for each in walk(node) if isinstance(each, UnitJoin) and each.key is not None]
+    return tuple(dict.fromkeys(found))
+
+
+def keys_of(node: Node, joins: Iterable[UnitJoin]) -> list[str]:
+    """Return the keys that the rows of a relation carry, of those that some joins need."""
+    here = travels(node)
+    needed = [join.key for join in joins if any(end in here for end in join.ends)]
+    return list(dict.fromkeys(key for key in needed if key is not None))
+
+
+def copies(queries: Iterable[Aggregate | Linear | Occurrence | Values]) -> dict[Source, Copy]:
     """Return the tables that are worth a copy, because many statements read them."""
     used: dict[Source, set[str]] = {}
     reads: dict[Source, set[Any]] = {}
+    joins: list[UnitJoin] = []
     for query in queries:
+        joins += along_links(query.node)
         wanted = {*query.keys.columns, *_measured(query)}
         for source, columns in _needed(query.node, wanted).items():
             used.setdefault(source, set()).update(columns)
             reads.setdefault(source, set()).add((query.node, query.keys))
     return {
-        source: Copy(source, f"{KEPT}table_{i}", tuple(c for c in scope(source) if c in columns))
+        source: Copy(
+            source,
+            f"{KEPT}table_{i}",
+            tuple(c for c in scope(source) if c in columns),
+            tuple(keys_of(source, joins)),
+        )
         for i, (source, columns) in enumerate(used.items())
         if len(reads[source]) >= _OFTEN and columns
     }
 
 
-def _measured(query: Aggregate | Occurrence | Values) -> set[str]:
+def _measured(query: Aggregate | Linear | Occurrence | Values) -> set[str]:
     """Return the columns whose values are counted, added up or put into order."""
     expr = getattr(query, "expr", None) or getattr(getattr(query, "quantity", None), "expr", None)
     return set() if expr is None else set(names(expr))
@@ -106,9 +132,13 @@ def _needed(node: Node, wanted: set[str]) -> dict[Source, set[str]]:
         case PerUnit():
             summed = {n for _, s in node.summaries if s.expr is not None for n in names(s.expr)}
             return _needed(node.child, {*node.keys, *summed})
-        case Union():
-            found: dict[Source, set[str]] = {}
-            for half in (node.first, node.second):
-                for source, columns in _needed(half, set(scope(half))).items():
-                    found.setdefault(source, set()).update(columns)
-            return found
+        case Union() | UnitJoin():
+            return _both(node)
+
+
+def _both(node: Union | UnitJoin) -> dict[Source, set[str]]:
+    found: dict[Source, set[str]] = {}
+    for half in (node.first, node.second):
+        for source, columns in _needed(half, set(scope(half))).items():
+            found.setdefault(source, set()).update(columns)
+    return found

@@ -164,7 +164,8 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-_INFIX = {"+", "-", "*", "/", "//", "%", "=", "<>", "<", "<=", ">", ">=", "and", "or"}
+_INFIX = {"+", "-", "*", "/", "//", "%", "||", "=", "<>", "<", "<=", ">", ">="}
+_INFIX |= {"and", "or", "like", "ilike"}
 
 
 def shown(expr: Expr) -> str:

@@ -8,7 +8,18 @@ person's own rows. A new function is one rule in a module named here and one fix
 from __future__ import annotations
 
 # Importing a module of rules puts them on the whitelist.
-from sfumato.relation import arithmetic, calendar, choice, condition, magnitude
+from sfumato.relation import (
+    arithmetic,
+    calendar,
+    cast,
+    choice,
+    condition,
+    magnitude,
+    pattern,
+    period,
+    power,
+    text,
+)
 from sfumato.relation.expr import FUNCTIONS, Typed, typed
 
 __all__ = [
@@ -16,8 +27,13 @@ __all__ = [
     "Typed",
     "arithmetic",
     "calendar",
+    "cast",
     "choice",
     "condition",
     "magnitude",
+    "pattern",
+    "period",
+    "power",
+    "text",
     "typed",
 ]

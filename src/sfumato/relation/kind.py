@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd
 from typing import TypeAlias
 
@@ -131,8 +132,7 @@ def code(kind: Kind, value: object) -> Code | None:
         case Truth():
             return value if isinstance(value, bool) else None
         case Label():
-            same = (i for i, v in enumerate(kind.values) if v == value and type(v) is type(value))
-            return next(same, None)
+            return _positions(kind).get((type(value), value)) if _is_value(value) else None
         case Day():
             days = _days(value)
             return days if days is not None and kind.low <= days <= kind.high else None
@@ -144,6 +144,16 @@ def code(kind: Kind, value: object) -> Code | None:
             return int(steps) if steps.denominator == 1 and 0 <= steps <= kind.high else None
         case Words():
             return value if isinstance(value, str) else None
+
+
+@lru_cache(maxsize=64)
+def _positions(kind: Label) -> dict[tuple[type, object], int]:
+    """Return where each value is in a list, which may be long."""
+    return {(type(each), each): place for place, each in enumerate(kind.values)}
+
+
+def _is_value(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def value(kind: Kind, held: Code) -> Value:

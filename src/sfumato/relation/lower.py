@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from sfumato.core.errors import InputError
 from sfumato.relation.bought import AnyKeys, BoughtKeys
 from sfumato.relation.bound import reach
-from sfumato.relation.copied import Copy
+from sfumato.relation.copied import Copy, along_links, keys_of
 from sfumato.relation.expr import Name, quoted, typed
 from sfumato.relation.keys import Keys
 from sfumato.relation.kind import Kind, Truth, Words, narrow
@@ -23,6 +23,7 @@ from sfumato.relation.node import (
     Project,
     Truncate,
     Union,
+    UnitJoin,
     carries,
     scope,
     walk,
@@ -53,17 +54,19 @@ class Names:
         public: public tables; their place among them is their name.
         kept: relations that are truncated already, each under the name of a table.
         copies: private tables that were copied.
+        keys: the joins along links, whose keys travel with the rows.
     """
 
     public: Public
     kept: Mapping[Truncate, str] = field(default_factory=dict)
     copies: Mapping[Source, Copy] = field(default_factory=dict)
+    keys: tuple[UnitJoin, ...] = ()
 
     @classmethod
     def of(cls, node: Node, kept: Kept | None = None, copies: Copies | None = None) -> Names:
         """Name what a relation reads."""
         joins = [each.table for each in walk(node) if isinstance(each, Join)]
-        return cls(tuple(dict.fromkeys(joins)), kept or {}, copies or {})
+        return cls(tuple(dict.fromkeys(joins)), kept or {}, copies or {}, along_links(node))
 
 
 def lowered(
@@ -176,7 +179,8 @@ def _keys(keys: AnyKeys) -> list[str]:
     ]
 
 
-def _held(kind: Kind) -> str:
+def held(kind: Kind) -> str:
+    """Return the type in which a statement holds values of a kind."""
     return {Truth: "BOOLEAN", Words: "VARCHAR"}.get(type(kind), "BIGINT")
 
 
@@ -245,7 +249,7 @@ def _select(node: Node, names: Names) -> str:
                 else f"{wide(typed(expr, inner))} AS {quoted(name)}"
                 for name, expr in node.columns
             ]
-            picked += _hidden(node)
+            picked += [*_hidden(node), *keys_of(node, names.keys)]
             return f"SELECT {', '.join(picked)}\nFROM {_from(node.child, names)}"
         case Truncate():
             return _truncated(node, names)
@@ -256,6 +260,8 @@ def _select(node: Node, names: Names) -> str:
             return "\nUNION ALL\n".join(_half(node, half, names) for half in (0, 1))
         case Join():
             return _joined(node, names)
+        case UnitJoin():
+            return _met(node, names)
         case PerUnit():
             inner, keys = scope(node.child), [quoted(key) for key in node.keys]
             made = [f"{summary.sql(inner)} AS {quoted(name)}" for name, summary in node.summaries]
@@ -278,7 +284,7 @@ def _joined(node: Join, names: Names) -> str:
     table, place = node.table, names.public.index(node.table)
     read = []
     for i, (_, kind, _) in enumerate((*table.keys, *table.columns)):
-        read.append(f"unnest(CAST($p{place}_{i} AS {_held(kind)}[])) AS c{i}")
+        read.append(f"unnest(CAST($p{place}_{i} AS {held(kind)}[])) AS c{i}")
     added = [
         f"public.c{len(table.keys) + i} AS {quoted(name)}"
         for i, (name, _, _) in enumerate(table.columns)
@@ -289,6 +295,32 @@ def _joined(node: Join, names: Names) -> str:
     return (
         f"SELECT {', '.join(['private.*', *added])}\nFROM {_from(node.child, names)} AS private\n"
         f"{node.how.upper()} JOIN (SELECT {', '.join(read)}) AS public ON {met}"
+    )
+
+
+def _met(node: UnitJoin, names: Names) -> str:
+    """Write a join of two private relations, in which rows of one unit alone meet."""
+    equal = {other for _, other in node.on}
+    added = [name for name in scope(node.second) if name not in equal]
+    mine = keys_of(node.first, names.keys)
+    brought = [key for key in keys_of(node.second, names.keys) if key not in mine]
+    met = [f"one.{HIDDEN} = other.{HIDDEN}"]
+    met += [f"one.{quoted(a)} = other.{quoted(b)}" for a, b in node.on]
+    met += [] if node.key is None else [f"one.{node.key} = other.{node.key}"]
+    picked = [f"one.{each}" for each in [*map(quoted, scope(node.first)), HIDDEN, *mine]]
+    picked += [f"other.{each}" for each in [*map(quoted, added), *brought]]
+    second = _from(node.second, names)
+    if node.link is not None:
+        # Of rows with one key at most one is met, whatever the owner said: the guarantee rests on
+        # it. Where there is one, any value of a column is its value.
+        by = [HIDDEN, *([] if node.key is None else [node.key])]
+        columns = [*map(quoted, scope(node.second)), *(key for key in brought if key not in by)]
+        single = ", ".join([*by, *(f"any_value({each}) AS {each}" for each in columns)])
+        text = f"SELECT {single}\nFROM {second}\nGROUP BY {', '.join(by)}\nHAVING count(*) = 1"
+        second = f"(\n{_indented(text)}\n)"
+    return (
+        f"SELECT {', '.join(picked)}\nFROM {_from(node.first, names)} AS one\n"
+        f"{node.how.upper()} JOIN {second} AS other\nON {' AND '.join(met)}"
     )
 
 

@@ -24,6 +24,12 @@ def dated(t: Typed) -> Typed:
     return Typed(Day(days, days), literal(days), t.constant)
 
 
+def timed(t: Typed) -> Typed:
+    """Return a constant text as the moment it names."""
+    found = _read(t, datetime)
+    return Typed(Instant(found.isoformat(), 0, Fraction(1)), literal(0), t.constant)
+
+
 def aligned(given: Sequence[Typed]) -> list[Typed]:
     """Bring timestamps, and texts that name one, to one origin and one step."""
     places = [_place(t) for t in given if t.kind is not None]
@@ -57,6 +63,11 @@ def days(t: Typed) -> Typed:
     end = start + timedelta(microseconds=int(kind.high * kind.step * 10**6))
     first, last = ((moment.date() - EPOCH).days for moment in (start, end))
     return Typed(Day(first, last), f"({sql} // {_DAY} + ({first}))")
+
+
+def part_of(name: str, sql: str) -> str:
+    """Write the SQL of a part of a day that is counted since 1970."""
+    return f"CAST(date_part('{name}', DATE '1970-01-01' + CAST({sql} AS INTEGER)) AS BIGINT)"
 
 
 def microseconds(t: Typed) -> tuple[str, Instant]:

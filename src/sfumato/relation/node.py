@@ -14,6 +14,7 @@ from sfumato.core.errors import ExpressionError, QueryError, UnitError
 from sfumato.core.unit import Unit
 from sfumato.relation.expr import Expr, Name, Scope, check_text, known, names, typed
 from sfumato.relation.kind import Truth, hull, kind_of
+from sfumato.relation.link import KEY, Link
 from sfumato.relation.public import PublicTable
 from sfumato.relation.source import HIDDEN, Source, folded
 from sfumato.relation.summary import Summary
@@ -123,8 +124,7 @@ class Union:
 
     def __post_init__(self) -> None:
         """Check that the two belong together."""
-        a, b = unit_of(self.first), unit_of(self.second)
-        if a.neighbors is not b.neighbors or (a.column is None) != (b.column is None):
+        if not _same_unit(self.first, self.second):
             raise UnitError(
                 "only tables that protect the same unit under the same neighbor relation can be "
                 "united. Declare both with one unit."
@@ -184,6 +184,116 @@ class Join:
 
 @canonical
 @dataclass(frozen=True, slots=True)
+class UnitJoin:
+    """Put beside the rows of one private relation those of another that have the same unit.
+
+    Rows meet if their unit is the same, if all pairs of columns have equal values, and if the key
+    that the one holds is the key of the other, where a link is followed. NULL equals nothing. A row
+    comes once for each that it meets. Without one it is dropped (inner) or kept with the new
+    columns NULL (left).
+
+    How many a row can meet is known: along a link one, for a key that several rows of a unit have
+    is no key and meets nobody; else as many as the second relation has of a unit, which must be
+    bounded.
+
+    Attributes:
+        first: the rows; along a link, those of the table that has the column.
+        second: what is put beside them; of it the columns that must be equal are left out.
+        on: pairs of columns, of the first and of the second, that must be equal.
+        how: what becomes of rows that meet nobody.
+        table: the table of the first whose link is followed; None if none is.
+        link: that link.
+    """
+
+    first: Node
+    second: Node
+    on: tuple[tuple[str, str], ...]
+    how: Literal["inner", "left"]
+    table: str | None = None
+    link: Link | None = None
+
+    def __post_init__(self) -> None:
+        """Check units, columns, link and how many rows may arise."""
+        for half in (self.first, self.second):
+            need_unit(half, "joined")
+        if not _same_unit(self.first, self.second):
+            raise UnitError(
+                "only tables that protect the same unit under the same neighbor relation can be "
+                "joined. Declare both with one unit."
+            )
+        refuse_itself(self.first, self.second)
+        if not isinstance(self.how, str) or self.how not in ("inner", "left"):
+            raise ExpressionError(
+                "a join of private tables is 'inner' or 'left'. Pass how='left' to keep the rows "
+                "of the left table that meet nobody."
+            )
+        left, right = scope(self.first), scope(self.second)
+        for one, other in self.on:
+            refuse_unit(Name(one), self.first)
+            refuse_unit(Name(other), self.second)
+            if hull(known(one, left), known(other, right)) is None:
+                raise ExpressionError(
+                    f"column {one!r} does not mean the same in both tables: another type, another "
+                    f"step or another list of values. Bring it to one form with with_columns."
+                )
+        added = [name for name in right if name not in {other for _, other in self.on}]
+        taken = {folded(name) for name in left}
+        if same := [name for name in added if folded(name) in taken]:
+            raise ExpressionError(
+                f"both tables have a column {same[0]!r}, and a question could not say which it "
+                f"means. Rename it in one of them before, or leave it out with select."
+            )
+        check_names([*left, *added], self)
+        self._check_link()
+        check_copies(self)
+
+    def _check_link(self) -> None:
+        if self.link is None and self.table is None:
+            return
+        child, parent = self.ends
+        if self.link not in child.links or parent.name != self.link.table:
+            raise _no_link()
+        if rows_of(self.second) != parent or copies(self.second) > 1:
+            raise QueryError(
+                f"the link {self.link} leads to one row of {parent.name!r}, and the table on the "
+                f"right is no longer made of those, each once. Follow the link first, and do the "
+                f"rest afterwards."
+            )
+        if not self.by_unit and child not in travels(self.first):
+            raise QueryError(
+                f"the link {self.link} can be followed only as long as rows are those of "
+                f"{child.name!r}: not after group_by_unit, distinct, union, or a join by the unit, "
+                f"which truncates them. Follow the link first, and do that afterwards."
+            )
+
+    @property
+    def ends(self) -> tuple[Source, Source]:
+        """The tables that a link connects."""
+        child = [source for source in sources(self.first) if source.name == self.table]
+        wanted = None if self.link is None else self.link.table
+        parent = [source for source in sources(self.second) if source.name == wanted]
+        if not child or not parent:
+            raise _no_link()
+        return child[0], parent[0]
+
+    @property
+    def by_unit(self) -> bool:
+        """Whether both ends of the link name the unit, so that the same unit is the same key."""
+        if self.link is None:
+            return True
+        child, parent = self.ends
+        return child.names_unit(self.link.column) and parent.names_unit(self.link.key)
+
+    @property
+    def key(self) -> str | None:
+        """The name under which the key of the link travels on both sides, if there is one."""
+        if self.link is None or self.table is None or self.by_unit:
+            return None
+        return self.link.hidden(self.table)
+
+
+@canonical
+@dataclass(frozen=True, slots=True)
 class PerUnit:
     """Make one row of all rows of a unit; of each unit and group, if there are key columns.
 
@@ -216,7 +326,9 @@ class PerUnit:
             summary.kind(columns)
 
 
-Node: TypeAlias = Source | Filter | Project | Truncate | Distinct | Union | Join | PerUnit
+Node: TypeAlias = (
+    Source | Filter | Project | Truncate | Distinct | Union | Join | UnitJoin | PerUnit
+)
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -224,7 +336,7 @@ def children(node: Node) -> tuple[Node, ...]:
     match node:
         case Source():
             return ()
-        case Union():
+        case Union() | UnitJoin():
             return node.first, node.second
         case _:
             return (node.child,)
@@ -258,8 +370,28 @@ def copies(node: Node) -> int:
             return copies(node.first) + copies(node.second)
         case Join():
             return copies(node.child) * node.table.multiplicity
+        case UnitJoin():
+            return copies(node.first) * _met(node)
         case _:
             return copies(node.child)
+
+
+def _met(node: UnitJoin) -> int:
+    """Return how many rows of the second relation one of the first can meet.
+
+    Raises:
+        UnitError: nothing bounds it.
+    """
+    from sfumato.relation.bound import meets  # which bounds what is made here
+
+    times = meets(node)
+    if times is None:
+        raise UnitError(
+            "nothing bounds how many rows of one unit the table on the right has, so that the rows "
+            "of one unit could come without limit. Truncate it before, or make one row of each "
+            "unit with group_by_unit."
+        )
+    return times
 
 
 def check_copies(node: Node) -> None:
@@ -272,19 +404,91 @@ def check_copies(node: Node) -> None:
         )
 
 
+def _no_link() -> QueryError:
+    return QueryError("there is no such link between the two tables. Declare it with links=.")
+
+
+def refuse_itself(first: Node, second: Node) -> None:
+    """Refuse to join a table with itself."""
+    here = {source.name for source in sources(first)}
+    if both := [source.name for source in sources(second) if source.name in here]:
+        raise QueryError(
+            f"table {both[0]!r} would be joined with itself, so that the rows of a unit meet one "
+            f"another and each meets itself. Compute what you need of a unit's rows first, by "
+            f"group_by_unit (in SQL a subquery with GROUP BY the unit), or put the two below one "
+            f"another by union (UNION ALL)."
+        )
+
+
+def travels(node: Node) -> tuple[Source, ...]:
+    """Return the tables whose rows a relation is made of, so that they still carry their keys."""
+    match node:
+        case Source():
+            return (node,)
+        case Filter() | Project() | Join():
+            return travels(node.child)
+        case UnitJoin():
+            return (*travels(node.first), *travels(node.second))
+        case _:
+            return ()
+
+
+def rows_of(node: Node) -> Source | None:
+    """Return the table of which each row of a relation is one, with columns beside it perhaps."""
+    match node:
+        case Source():
+            return node
+        case Filter() | Project() | Join():
+            return rows_of(node.child)
+        case UnitJoin():
+            return rows_of(node.first)
+        case _:
+            return None
+
+
 def sources(node: Node) -> tuple[Source, ...]:
     """Return the private tables below a relation, each once."""
     return tuple(dict.fromkeys(n for n in walk(node) if isinstance(n, Source)))
 
 
+def tables(node: Node) -> tuple[str, ...]:
+    """Return the names of all private tables on which the rows of a relation depend, each once."""
+    return tuple(dict.fromkeys(name for source in sources(node) for name in source.tables))
+
+
 def unit_columns(node: Node) -> list[str]:
-    """Return the columns that name the unit in the private tables below a relation."""
-    return [s.unit.column for s in sources(node) if s.unit.column is not None]
+    """Return the columns that say whose a row is in the private tables below a relation."""
+    return [name for source in sources(node) for name in source.unseen]
+
+
+def names_unit(column: str, node: Node) -> bool:
+    """Say whether a column that nobody sees names the unit, in one of the tables at least."""
+    named = {source.unit.column for source in sources(node)}
+    return column in named and column not in scope(node)
+
+
+def refuse_keys(expr: Expr, node: Node) -> None:
+    """Refuse an expression that uses a column which nobody sees and which holds keys of rows."""
+    here = {source.name: source for source in sources(node)}
+    links = [(source, link) for source in here.values() for link in source.links]
+    ends = [(source, link.column) for source, link in links]
+    ends += [(here[link.table], link.key) for _, link in links if link.table in here]
+    keys = {column for source, column in ends if not source.names_unit(column)}
+    for key in (keys & set(names(expr))) - set(scope(node)):
+        raise ExpressionError(
+            f"the column {key!r} holds keys, which lead to single rows. It is for joins alone: "
+            f"table.join(other, on={{{key!r}: ...}})."
+        )
 
 
 def unit_of(node: Node) -> Unit:
     """Return the unit that a plan protects; of several tables, that of the first."""
     return sources(node)[0].unit
+
+
+def _same_unit(first: Node, second: Node) -> bool:
+    a, b = unit_of(first), unit_of(second)
+    return a.neighbors is b.neighbors and (a.column is None) == (b.column is None)
 
 
 def carries(node: Node) -> bool:
@@ -330,6 +534,10 @@ def scope(node: Node) -> Scope:
             return {name: kind for name, kind in hulls.items() if kind is not None}
         case Join():
             return {**scope(node.child), **{name: kind for name, kind, _ in node.table.columns}}
+        case UnitJoin():
+            equal = {other for _, other in node.on}
+            added = {n: kind for n, kind in scope(node.second).items() if n not in equal}
+            return {**scope(node.first), **added}
         case PerUnit():
             inner = scope(node.child)
             made = {name: summary.kind(inner) for name, summary in node.summaries}
@@ -350,10 +558,10 @@ def check_names(names_: list[str], child: Node) -> None:
         UnitError: the name of the unit.
         ExpressionError: an empty name, or one that another column has.
     """
-    hidden = {folded(HIDDEN), *(folded(s.unit.column) for s in sources(child) if s.unit.column)}
+    hidden = {folded(HIDDEN), *map(folded, unit_columns(child))}
     taken: set[str] = set()
     for name in names_:
-        if isinstance(name, str) and folded(name) in hidden:
+        if isinstance(name, str) and (folded(name) in hidden or folded(name).startswith(KEY)):
             raise UnitError(
                 f"the column {name!r} names the unit: it cannot be selected or redefined, "
                 f"because the guarantee is about it. It travels along by itself."
@@ -369,7 +577,7 @@ def check_names(names_: list[str], child: Node) -> None:
 
 def refuse_unit(expr: Expr, child: Node) -> None:
     """Refuse an expression that uses the column that names the unit."""
-    units = {source.unit.column for source in sources(child)} & set(names(expr))
+    units = {*unit_columns(child)} & set(names(expr))
     for unit in units - set(scope(child)):
         raise UnitError(
             f"the column {unit!r} names the unit, and nothing may be computed from it or filtered "

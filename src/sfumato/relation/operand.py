@@ -48,6 +48,13 @@ def number(t: Typed) -> Fraction:
     return Fraction(t.constant)
 
 
+def whole(t: Typed) -> int:
+    """Return the value of a constant whole number."""
+    if number(t).denominator != 1:
+        raise Mismatch
+    return int(number(t))
+
+
 def positive(t: Typed) -> Fraction:
     """Return the value of a constant above 0."""
     if number(t) <= 0:

@@ -11,7 +11,7 @@ from sfumato.relation.bound import reach, truncated
 from sfumato.relation.expr import Call, Constant, Name
 from sfumato.relation.keys import Keys
 from sfumato.relation.kind import Code, Value, code
-from sfumato.relation.node import Filter, Node, Truncate, children, unit_of
+from sfumato.relation.node import Filter, Node, Truncate, UnitJoin, children, unit_of
 from sfumato.relation.source import Source
 
 
@@ -98,4 +98,6 @@ class Slice:
         """Say whether a relation is made of rows of this part alone."""
         if node == self.partition.part(self.key):
             return True
+        if isinstance(node, UnitJoin):  # a unit without a row there has none here
+            return self.holds(node.first) or (node.how == "inner" and self.holds(node.second))
         return not isinstance(node, Source) and all(self.holds(child) for child in children(node))

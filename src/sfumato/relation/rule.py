@@ -8,7 +8,7 @@ from fractions import Fraction
 from sfumato.core.errors import ExpressionError
 from sfumato.core.number import show
 from sfumato.relation.expr import FUNCTIONS, Rule, Typed
-from sfumato.relation.kind import Instant, Number
+from sfumato.relation.kind import Instant, Label, Number
 
 LONGEST = 50_000  # characters of SQL that one expression may become
 _FINEST = 1_000  # bits of a step's numerator and denominator: a float can still show it
@@ -66,7 +66,10 @@ def _check_size(name: str, result: Typed, given: Sequence[Typed]) -> None:
     of constants is only as long as it was written, and stays.
     """
     written = sum(len(t.sql) for t in given)
-    if len(result.sql) > max(LONGEST, written * 3 // 2 + 40 * len(given)):
+    # What a category becomes is looked up in a list that is as long as its own, which is public.
+    lists = (t.kind.values for t in given if isinstance(t.kind, Label))
+    listed = sum(len(str(value)) + 9 for values in lists for value in values)
+    if len(result.sql) > max(LONGEST, written * 3 // 2 + 40 * len(given) + listed):
         raise ExpressionError(
             f"this expression grows beyond {LONGEST:,} characters of SQL at {name}: functions are "
             f"nested too deeply. Compute a part of it as a column first, with with_columns."

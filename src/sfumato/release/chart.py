@@ -31,6 +31,7 @@ Title: TypeAlias = dict[str, str]
 
 ACCENT = "#8a6d52"  # umber; readable on light and on dark paper
 CONTRAST = "#4f7f8f"  # a cool second tone
+INK = "#222222"  # of text on white paper
 _BARS = 40  # beyond that many rows a single key of numbers or days is drawn as a line
 _MOST = 100  # rows that one chart can show as bars
 _MOST_ESTIMATES = 400  # that one chart can show, each with a label of its own
@@ -113,29 +114,40 @@ def estimate_chart(
 
 def to_svg(chart: alt.TopLevelMixin) -> str:
     """Render any Altair chart as SVG text: no browser, no network, colors that suit any paper."""
-    import json
-
     import vl_convert as vlc
 
-    spec = json.loads(chart.to_json(validate=True))
+    # `currentColor` is that of the text around the picture: dark on light paper, light on dark.
+    return str(vlc.vegalite_to_svg(_themed(chart, "currentColor", "transparent")))
+
+
+def to_png(chart: alt.TopLevelMixin) -> bytes:
+    """Render any Altair chart as a PNG on white paper, twice as fine: no browser, no network."""
+    import vl_convert as vlc
+
+    return bytes(vlc.vegalite_to_png(_themed(chart, INK, "white"), scale=2))
+
+
+def _themed(chart: alt.TopLevelMixin, ink: str, paper: str) -> dict[str, Any]:
+    import json
+
+    spec: dict[str, Any] = json.loads(chart.to_json(validate=True))
     spec["config"] = {
-        **_theme(),
+        **_theme(ink, paper),
         **{k: v for k, v in spec.get("config", {}).items() if k != "view"},
     }
-    return str(vlc.vegalite_to_svg(spec))
+    return spec
 
 
-def _theme() -> dict[str, Any]:
-    # `currentColor` is that of the text around the picture: dark on light paper, light on dark.
-    text = {"labelColor": "currentColor", "titleColor": "currentColor"}
+def _theme(ink: str, paper: str) -> dict[str, Any]:
+    text = {"labelColor": ink, "titleColor": ink}
     font = "Helvetica, Arial, sans-serif"
     return {
-        "background": "transparent",
+        "background": paper,
         "font": font,
         "view": {"stroke": None},
         "title": {
-            "color": "currentColor",
-            "subtitleColor": "currentColor",
+            "color": ink,
+            "subtitleColor": ink,
             "subtitleFontSize": 11,
             "fontSize": 14,
             "fontWeight": 600,
@@ -148,7 +160,7 @@ def _theme() -> dict[str, Any]:
             "domain": False,
             "ticks": False,
             "grid": True,
-            "gridColor": "currentColor",
+            "gridColor": ink,
             "gridOpacity": 0.12,
             "labelFontSize": 12,
             "labelPadding": 8,
@@ -181,11 +193,11 @@ def _bars(rows: list[dict[str, Any]], *, title: Title, x: str, y: str) -> alt.La
         x=alt.X("value:Q", title=x), y=_keys(y)
     )
     step = _ROW if len(rows) <= _BARS else _THIN_ROW
-    return _layered([bar, *layers], title=title, height={"step": step})
+    return layered([bar, *layers], title=title, height={"step": step})
 
 
 def _dots(rows: list[dict[str, Any]], *, title: Title, x: str) -> alt.LayerChart:
-    return _layered(_points(rows, x=x, y=None, zero=False), title=title, height={"step": _ROW})
+    return layered(_points(rows, x=x, y=None, zero=False), title=title, height={"step": _ROW})
 
 
 def _points(rows: list[dict[str, Any]], *, x: str, y: str | None, zero: bool) -> list[Any]:
@@ -220,7 +232,7 @@ def _line(rows: list[dict[str, Any]], *, title: Title, x: str, y: str, as_: str)
             x=across, y=alt.Y("low:Q", title=y), y2="high:Q"
         )
         layers.insert(0, band)
-    return _layered(layers, title=title, height=260)
+    return layered(layers, title=title, height=260)
 
 
 def _keys(title: str | None) -> alt.Y:
@@ -230,8 +242,11 @@ def _keys(title: str | None) -> alt.Y:
     return alt.Y("key:N", title=title, sort=order, axis=alt.Axis(grid=False))
 
 
-def _layered(layers: list[Any], *, title: Title, height: int | dict[str, int]) -> alt.LayerChart:
-    return _chart_class()(layer=layers, width=520, height=height, title=title)
+def layered(
+    layers: list[Any], *, title: Title, height: int | dict[str, int], width: int = 520
+) -> alt.LayerChart:
+    """Return a chart of layers that can also be rendered without a browser."""
+    return _chart_class()(layer=layers, width=width, height=height, title=title)
 
 
 @cache
@@ -244,6 +259,10 @@ def _chart_class() -> type[alt.LayerChart]:
         def to_svg(self) -> str:
             """Render as SVG text."""
             return to_svg(self)
+
+        def to_png(self) -> bytes:
+            """Render as a PNG on white paper."""
+            return to_png(self)
 
     return ReleaseChart
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.core.errors import ExpressionError, InputError, UnknownName
 from sfumato.release.compute import Computed, compute
+from sfumato.release.condition import meeting
 from sfumato.release.derived import column, parts_of, rebuilt, rows
 from sfumato.release.estimate import Estimate
+from sfumato.release.evaluate import real
 from sfumato.release.format import printable
 from sfumato.release.formula import Formula
 from sfumato.release.language import Node, evaluate, names, parse
@@ -22,20 +24,7 @@ from sfumato.release.whence import computed
 if TYPE_CHECKING:
     from sfumato.release.release import Release
 
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
-_COMPUTE: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-}
+_COMPUTE = ("+", "-", "*", "/")
 
 
 def derive(release: Release, columns: Mapping[str, str | Estimate]) -> Release:
@@ -58,18 +47,30 @@ def derive(release: Release, columns: Mapping[str, str | Estimate]) -> Release:
     return rebuilt(release, (*release.measures, *added), draws=draws, origins=origins, notes=notes)
 
 
-def where(release: Release, condition: str) -> Release:
-    """Keep the rows for which a condition on released values, or on keys, holds."""
+def where(release: Release, condition: str, unknown: Collection[str] = ()) -> Release:
+    """Keep the rows for which a condition on released values, or on keys, is known to hold.
+
+    Args:
+        release: of which.
+        condition: the condition.
+        unknown: columns beside those of the release, of which nothing is known in any row.
+    """
     node = parse(condition)
     keys = dict(release.keys)
-    columns = keys | {m.name: m.values for m in release.measures}
+    columns: dict[str, Sequence[Any]] = dict.fromkeys(unknown, (None,) * len(release))
+    columns |= keys | {m.name: m.values for m in release.measures}
     _known(node, columns)
-    arrays = {name: _array(values) for name, values in columns.items() if name in names(node)}
-    kept = evaluate(node, arrays.__getitem__, _applied)
-    if np.shape(kept) not in {(), (len(release),)} or np.asarray(kept).dtype != np.bool_:
-        raise ExpressionError("a condition compares, such as 'n > 100'. This is a number or text.")
-    chosen = np.flatnonzero(np.broadcast_to(kept, len(release)))
+    chosen = meeting(node, columns, len(release))
     return rows(release, chosen, selected=any(name not in keys for name in names(node)))
+
+
+def endless(release: Release, text: str) -> NDArray[np.bool_]:
+    """Return of each row whether an expression may be anything: its denominator may be 0."""
+    found = _expression(release, {}, parse(text))
+    if not isinstance(found, Formula) or found.bottom is None:
+        return np.zeros(len(release), np.bool_)
+    ends = real(found, float(1 - release.confidence))
+    return np.asarray(np.isinf(ends.low) | np.isinf(ends.high))
 
 
 def _expression(release: Release, made: dict[str, Computed], node: Node) -> Computed:
@@ -108,35 +109,3 @@ def _known(node: Node, columns: Mapping[str, object]) -> None:
         if name not in columns:
             listed = ", ".join(columns)
             raise UnknownName(f"no column {name!r} to compute with; there are: {listed}.")
-
-
-def _array(values: tuple[Any, ...]) -> np.ndarray[Any, Any]:
-    array = np.empty(len(values), np.object_)
-    array[:] = values
-    return array
-
-
-def _applied(sign: str, *parts: Any) -> Any:
-    if sign == "literal":
-        return parts[0]
-    if sign in {"and", "or", "not"}:
-        truths = [np.asarray(part) for part in parts]
-        if any(truth.dtype != np.bool_ for truth in truths):
-            raise ExpressionError("and, or, not join comparisons, such as 'n > 100 and n < 200'.")
-        if sign == "not":
-            return ~truths[0]
-        return truths[0] & truths[1] if sign == "and" else truths[0] | truths[1]
-    try:
-        if sign in _COMPARE:
-            return np.asarray(_COMPARE[sign](*parts), np.bool_)
-        return -parts[0] if len(parts) == 1 else _COMPUTE[sign](*_exactly(sign, parts))
-    except (TypeError, ZeroDivisionError):
-        raise ExpressionError(
-            "this condition mixes text and numbers, or divides by 0, in some row. Compare like "
-            "with like."
-        ) from None
-
-
-def _exactly(sign: str, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Divide rationals, not integers, which would become floats."""
-    return (Fraction(1) * parts[0], parts[1]) if sign == "/" else parts

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import compress
+from math import copysign, inf
+from operator import not_
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +13,7 @@ from sfumato.core.errors import MissingExtra
 from sfumato.release.error import TOGETHER
 from sfumato.release.format import approximate, percent, plain, printable
 from sfumato.release.measure import fits, view
+from sfumato.release.saturation import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from sfumato.release.measure import Kind
     from sfumato.release.release import Release
 
 ROWS = 20  # of a release that `repr` shows
@@ -32,20 +37,21 @@ def to_arrow(release: Release) -> pyarrow.Table:
 
     arrays = [_key_array(values) for _, values in release.keys]
     for measure in release.measures:
-        arrays += [pa.array(view(cells, kind)) for _, cells, kind in measure.columns()]
+        (_, cells, kind), *ends = measure.columns()
+        arrays += [pa.array(view(cells, kind)), *(_end_array(each, k) for _, each, k in ends)]
     metadata = {_METADATA: release.to_json().encode("ascii")}
     return pa.table(arrays, names=list(release.columns)).replace_schema_metadata(metadata)
 
 
 def to_pandas(release: Release) -> pandas.DataFrame:
     """Build the pandas frame."""
-    _need("pandas")
+    need("pandas")
     return to_arrow(release).to_pandas()
 
 
 def to_polars(release: Release) -> polars.DataFrame:
     """Build the Polars frame."""
-    polars = _need("polars")
+    polars = need("polars")
     return polars.from_arrow(to_arrow(release))  # type: ignore[no-any-return]
 
 
@@ -111,6 +117,23 @@ def _cell(value: object) -> str:
     return plain(value) if type(value) in {int, Fraction} else printable(value)
 
 
+def _end_array(ends: tuple[Any, ...], kind: Kind) -> pyarrow.Array:
+    """Return ends of intervals; an open one is NULL among integers, and else infinite."""
+    import pyarrow as pa
+
+    open_ends = [abs(end) >= OPEN for end in ends]
+    if not any(open_ends):
+        return pa.array(view(ends, kind))
+    if kind == "integer" and all(map(fits, compress(ends, map(not_, open_ends)))):
+        found = [None if o else end for end, o in zip(ends, open_ends, strict=True)]
+        return pa.array(found, pa.int64())
+    far = [
+        copysign(inf, end) if o else approximate(end)
+        for end, o in zip(ends, open_ends, strict=True)
+    ]
+    return pa.array(far, pa.float64())
+
+
 def _key_array(values: tuple[Any, ...]) -> pyarrow.Array:
     import pyarrow as pa
 
@@ -122,7 +145,8 @@ def _key_array(values: tuple[Any, ...]) -> pyarrow.Array:
     return pa.array(values)
 
 
-def _need(package: str) -> ModuleType:
+def need(package: str) -> ModuleType:
+    """Import an optional package, or say how to install it."""
     from importlib import import_module
 
     try:

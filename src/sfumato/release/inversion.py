@@ -22,8 +22,9 @@ from sfumato.release.law import Floats
 Weighted: TypeAlias = tuple[Noise, float, int]
 Sum: TypeAlias = tuple[Weighted, ...]
 
-_NODES = 2**14
+MANY, FEW = 2**14, 2**12  # frequencies
 _SPARED = 1e-4  # of alpha: the chance that the sum wraps around
+_FAINT = 1e-3  # alpha below which few frequencies do not do
 _FAINTEST = 1e-12  # alpha below which a bound is used: floats have no more digits
 _NEGLIGIBLE = -60.0  # log of a characteristic function that is 0
 _SUMMED = 1.0  # sigma up to which the characteristic function is summed over values
@@ -31,7 +32,7 @@ _SLOPES = np.geomspace(1e-3, 0.97, 60)  # in units of the least decay rate
 
 
 @lru_cache(maxsize=4096)
-def quantile(parts: Sum, alpha: float) -> float:
+def quantile(parts: Sum, alpha: float, nodes: int = MANY) -> float:
     """Return q with P(|Σ weight·noise| > q) at most `alpha`, and little more than the least such.
 
     The sum S is blurred by a V of known law, |V| <= h, so that P(|S| > q) <= P(|S + V| > q − h).
@@ -41,6 +42,8 @@ def quantile(parts: Sum, alpha: float) -> float:
     Args:
         parts: noises, weights and multiplicities.
         alpha: the probability of more, above 0 and below 1.
+        nodes: of how many frequencies; `FEW` with a wider blur are four times as fast, and the
+            result is about 1 % larger.
 
     Example:
         >>> round(quantile(((Noise("laplace", 10), 1.0, 100),), 0.05))
@@ -53,7 +56,8 @@ def quantile(parts: Sum, alpha: float) -> float:
         return parts[0][1] * law.reach(parts[0][0], alpha)
     if alpha < _FAINTEST:
         return reach(parts, alpha)
-    x, tail, blur, left_out = _table(parts, alpha)
+    few = nodes < MANY and alpha >= _FAINT and len(parts) > 1
+    x, tail, blur, left_out = _table(parts, alpha, nodes if few else MANY)
     above = np.flatnonzero(2 * tail > alpha * (1 - 2 * _SPARED) - left_out)
     return float(x[min(above[-1] + 1, x.size - 1)] + blur) if above.size else blur
 
@@ -66,7 +70,7 @@ def exceeds(parts: Sum, at: Floats) -> Floats:
     parts = merged(parts)
     if not parts:
         return np.where(at < 0, 1.0, 0.0)
-    x, tail, _, _ = _table(parts, 1e-5)
+    x, tail, _, _ = _table(parts, 1e-5, MANY)
     upper = np.interp(np.abs(at), x, tail, right=0)
     return np.asarray(np.clip(np.where(at < 0, 1 - upper, upper), 0, 1))
 
@@ -108,23 +112,26 @@ def deviation(parts: Sum) -> float:
 
 
 @lru_cache(maxsize=64)
-def _table(parts: Sum, alpha: float) -> tuple[Floats, Floats, float, float]:
-    """Return points from 0 on, P(S + V > x) there, the blur, and what the tails leave out."""
+def _table(parts: Sum, alpha: float, count: int) -> tuple[Floats, Floats, float, float]:
+    """Return points from 0 on, P(S + V > x) there, the blur, and what the tails leave out.
+
+    What is left out above the last frequency stays below 10^-6 where there are few of them.
+    """
     most = reach(parts, alpha * _SPARED)
-    smooth, share = (12, 1000) if alpha > 1e-6 else (16, 300)
+    smooth, share = (12, 1000 if count == MANY else 400) if alpha > 1e-6 else (16, 300)
     blur = most / share
     period = 2 * (most + blur)
-    nodes = np.arange(_NODES) + 0.5
+    nodes = np.arange(count) + 0.5
     t: Floats = np.asarray(nodes * (2 * pi / period), np.float64)
     # V is the sum of uniform laws; sinc(x) of numpy is sin(πx)/(πx).
     height = np.abs(np.sinc(t * blur / (smooth * pi))) ** smooth
     height *= np.exp(_log_characteristic(parts, t))
-    summed = np.fft.ifft(height / nodes)[: _NODES // 2] * _NODES
-    k = np.arange(_NODES // 2)
-    tail = 0.5 - np.imag(np.exp(1j * pi * k / _NODES) * summed) / pi
+    summed = np.fft.ifft(height / nodes)[: count // 2] * count
+    k = np.arange(count // 2)
+    tail = 0.5 - np.imag(np.exp(1j * pi * k / count) * summed) / pi
     tail[0] = 0.5
     left_out = 2 / pi * (smooth / (blur * float(t[-1]))) ** smooth / smooth
-    return np.asarray(k * (period / _NODES), np.float64), tail, blur, left_out
+    return np.asarray(k * (period / count), np.float64), tail, blur, left_out
 
 
 def _log_characteristic(parts: Sum, t: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Expressions over released columns: names, exact numbers, + - * /, comparisons, and or not."""
+"""Expressions over released columns: numbers, + - * /, comparisons, is null, and or not."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A sign or a word with what stands left and right of it; "-" and "not" also with one."""
+    """A sign or words with what stands left and right of them; some also with one."""
 
     sign: str
     parts: tuple[Node, ...]
@@ -115,8 +115,8 @@ class _Parser:
         shown = printable(rest[:20]) or "the end"
         return ExpressionError(
             f"the expression cannot be read from {shown!r} on. Use names, numbers, + - * /, "
-            f"comparisons, and, or, not, parentheses; a name with spaces in double quotes, a text "
-            f"in single quotes."
+            f"comparisons, is null, and, or, not, parentheses; a name with spaces in double "
+            f"quotes, a text in single quotes."
         )
 
     def whole(self) -> Node:
@@ -132,6 +132,12 @@ class _Parser:
             self.next()
             return Call("not", (self.level(depth),))
         left = self.level(depth + 1)
+        if depth == _COMPARING and self.follows("is"):
+            negated = self.follows("not")
+            if not self.follows("null"):
+                raise self.refusal()
+            missing = Call("is null", (left,))
+            return Call("not", (missing,)) if negated else missing
         while self.kind == "sign" and self.word in _LEVELS[depth]:
             sign = _COMPARISONS.get(self.word, self.word)
             self.next()
@@ -139,6 +145,12 @@ class _Parser:
             if depth == _COMPARING:
                 break
         return left
+
+    def follows(self, word: str) -> bool:
+        there = self.kind in {"name", "sign"} and self.word.lower() == word
+        if there:
+            self.next()
+        return there
 
     def one(self) -> Node:
         kind, word = self.kind, self.word

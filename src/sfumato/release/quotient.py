@@ -28,6 +28,7 @@ from sfumato.release.signature import Signature, alike, halfwidths, parts
 _PIECES, _FINE = 256, 512  # of the table: in general, and where there is a quick way
 _LAWS = 48  # entries of all laws for which a table is made
 _STEPS = 200
+_RARE = 40  # deviations that noise reaches only if it is hardly ever anything but 0
 _CLOSE = 1e-3  # of the threshold: an end is that near to where the test begins to accept
 
 
@@ -171,19 +172,33 @@ def ends(
     out = Ends(*(np.empty(size) for _ in range(3)))
     for kind, signature in enumerate(found.laws):
         here = np.flatnonzero(found.kind == kind)
-        units = [
-            inversion.deviation(parts(signature, *pair)) / over
-            for pair, over in (((1, 0), top.over), ((0, 1), bottom.over))
-        ]
         sizes = [float(np.median(np.abs(each[here]))) or 1.0 for each in (x, y)]
-        # A side without noise has no unit of its own; any will do.
-        one, other = (unit or size for unit, size in zip(units, sizes, strict=True))
+        one, other = (
+            _unit(parts(signature, *pair), over, size, alpha)
+            for pair, over, size in zip(
+                ((1, 0), (0, 1)), (top.over, bottom.over), sizes, strict=True
+            )
+        )
         table = Directions.of(signature, one * top.over, other * bottom.over, alpha)
         table = Directions(one, other, table.values, table.steepest)
         bounds = (np.full(here.size, end, np.float64) for end in (least, most))
         for column, part in zip(out, table.ends(x[here], y[here], *bounds), strict=True):
             column[here] = part
     return out
+
+
+def _unit(noises: inversion.Sum, over: int, size: float, alpha: float) -> float:
+    """Return a unit for one side, in which its noise is neither large nor small.
+
+    Any will do. It is the deviation of the noise, but where whole numbers of noise are rare: then
+    a single step is many deviations, and the unit is how far noise reaches; and the size of the
+    side itself where it does not reach a step.
+    """
+    reach = inversion.reach(noises, alpha * TRIMMED / 4)
+    if reach <= 0:
+        return size
+    deviation = inversion.deviation(noises)
+    return (deviation if reach < _RARE * deviation else reach) / over
 
 
 def _one_sided(

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.codec import LATER, canonical, decode, digest, encode
-from sfumato.core.errors import CodecError, InputError, LossError, NeighborsError, UnknownName
+from sfumato.core.codec import LATER, canonical, digest, encode
+from sfumato.core.errors import InputError, LossError, NeighborsError, UnknownName
 from sfumato.core.loss import Loss
 from sfumato.core.number import Exactable, open_unit
 from sfumato.core.unit import Neighbors, Unit
@@ -20,6 +20,7 @@ from sfumato.release.measure import ENDS, Measure, cells, check_name, is_unicode
 from sfumato.release.noisy import Noisy
 from sfumato.release.origin import Origin
 from sfumato.release.price import Price
+from sfumato.release.text import CanonicalText
 from sfumato.release.version import version
 from sfumato.release.whence import Whence
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 @canonical
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Release(Algebra):
+class Release(Algebra, CanonicalText):
     """A noisy answer with its intervals, its price and its origin. Nothing in it is exact data.
 
     Equal releases have equal bytes: `to_json` is canonical, and `from_json` reads it
@@ -60,6 +61,8 @@ class Release(Algebra):
         sampled: whether its owner declares the rows a random sample of a population.
         origins: the paid answers that it was computed from; empty if it is one itself.
     """
+
+    called = "a Release"
 
     keys: tuple[KeyColumn, ...]
     measures: tuple[Measure, ...]
@@ -238,26 +241,6 @@ class Release(Algebra):
     def __hash__(self) -> int:
         """Hash by content."""
         return hash(encode(self))
-
-    def to_json(self) -> str:
-        """Write the canonical text, which `from_json` reads back exactly."""
-        return encode(self).decode("ascii")
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Release:
-        """Read what `to_json` wrote.
-
-        Raises:
-            CodecError: the text was cut, edited, or is something else.
-        """
-        try:
-            data = text.encode("ascii") if isinstance(text, str) else text
-        except UnicodeEncodeError:
-            raise CodecError("the canonical text of a release is ASCII; this was edited.") from None
-        value = decode(data)
-        if not isinstance(value, cls):
-            raise CodecError(f"this is a {type(value).__name__}, not a Release.")
-        return value
 
     def to_arrow(self) -> pyarrow.Table:
         """Return an Arrow table: the keys, then each measure as n, n_low, n_high."""

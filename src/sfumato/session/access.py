@@ -10,13 +10,12 @@ from sfumato.core.codec import digest, encode
 from sfumato.ledger.branch import Branch
 from sfumato.ledger.label import written
 from sfumato.noise.rng import Rng, system
-from sfumato.relation.node import sources
+from sfumato.relation.node import tables
 from sfumato.session.pacing import at_once
 
 if TYPE_CHECKING:
     from sfumato.backends.base import Backend
     from sfumato.ledger import Ledger, Scope
-    from sfumato.relation import Source
     from sfumato.relation.partition import Slice
 
 
@@ -51,11 +50,11 @@ class Access:
         if self.slice is not None:
             partition = self.slice.partition
             # The same cut, of the same tables in the same versions; anything else adds up.
-            family = digest((partition, *self.labels(sources(partition.node))))
+            family = digest((partition, *self.labels(tables(partition.node))))
             key = encode(partition.code(self.slice.key)).decode()
             found["part"] = Branch(family, key, partition.width)
         return found
 
-    def labels(self, tables: Sequence[Source]) -> tuple[str, str]:
+    def labels(self, names: Sequence[str]) -> tuple[str, str]:
         """Return how the ledger names these tables, and their versions."""
-        return written([t.name for t in tables], [self.versions[t.name] for t in tables])
+        return written(names, [self.versions[name] for name in names])

@@ -7,17 +7,20 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sfumato.core.number import show
+from sfumato.mechanisms import BucketPartition, SpectralCut
 from sfumato.relation import (
     Aggregate,
     Distinct,
     Filter,
     Join,
+    Linear,
     Node,
     PerUnit,
     Project,
     Squares,
     Total,
     Union,
+    UnitJoin,
     Values,
 )
 from sfumato.relation.expr import Expr, Name, shown, typed
@@ -37,9 +40,20 @@ def question_in_words(wanted: Sequence[Wanted], query: Asked) -> list[str]:
     return [*(f"{w.name} is {w.output!r}" for w in wanted), _rows(query)]
 
 
-def part_in_words(query: Asked) -> tuple[str, ...]:
-    """Say what the value of a measured part is, as the ledger stores it."""
-    return f"value is {title(query)}{_counted(query)}", _rows(query), *notes([query])
+def part_in_words(query: Asked, mechanism: object = None) -> tuple[str, ...]:
+    """Say what the value of a measured part is, as the ledger stores it.
+
+    Args:
+        query: what was asked.
+        mechanism: what made values of it, where these are something else than what was asked.
+    """
+    asked = f"{title(query)}{_counted(query)}"
+    if isinstance(mechanism, BucketPartition):
+        by = "" if isinstance(query, Linear) else f" by {', '.join(query.keys.columns)}"
+        asked = f"an edge of a bucket, in cells from the first, found by {asked}{by}"
+    elif isinstance(mechanism, SpectralCut):
+        asked = f"how many coefficients to keep, found by {asked}"
+    return f"value is {asked}", _rows(query), *notes([query])
 
 
 def _counted(query: Asked) -> str:
@@ -63,12 +77,15 @@ def _words(node: Node, keys: Sequence[str]) -> Iterator[str]:
     match node:
         case Filter():
             condition = _short(node.condition)
-            if condition not in {f"not ({key} is null)" for key in keys}:
+            if not set(condition.split(" and ")) <= {f"not ({key} is null)" for key in keys}:
                 yield f"where {condition}"
         case Project():
             yield from (f"with {n} = {_short(e)}" for n, e in node.columns if e != Name(n))
         case Join():
             yield f"joined with the public table {node.table.name} ({node.how})"
+        case UnitJoin():
+            tables = " and ".join(source.name for source in sources(node.second))
+            yield f"joined with {tables} of the same unit ({node.how})"
         case PerUnit():
             by = f" and {', '.join(node.keys)}" if node.keys else ""
             made = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.core.number import Exactable
 from sfumato.session import output
@@ -21,20 +21,38 @@ class Asking:
         """Ask for several numbers at once: ``agg(n=sf.count(), fare=sf.mean("fare"))``."""
         raise NotImplementedError
 
-    def count(self, expression: str | None = None) -> Question:
-        """Count rows, or those in which an expression is not missing."""
-        return self._single(output.count(expression))
+    def count(
+        self,
+        expression: str | None = None,
+        *,
+        per_unit: Literal["auto"] | None = None,
+        most: Exactable | None = None,
+    ) -> Question:
+        """Count rows, or those in which an expression is not missing.
+
+        Args:
+            expression: what must not be missing; None counts all rows.
+            per_unit: ``"auto"`` lets a race find how many rows of one unit count.
+            most: the most rows of one unit in one group that the race considers.
+        """
+        return self._single(output.count(expression, per_unit=per_unit, most=most))
 
     def sum(
-        self, expression: Any, *, per_unit: tuple[Exactable, Exactable] | None = None
+        self,
+        expression: Any,
+        *,
+        per_unit: tuple[Exactable, Exactable] | Literal["auto"] | None = None,
+        most: Exactable | None = None,
     ) -> Question:
         """Add up a column or an expression.
 
         Args:
             expression: the number.
-            per_unit: the range into which the sum of one unit's rows in one group is clamped.
+            per_unit: the range into which the sum of one unit's rows in one group is clamped;
+                ``"auto"`` lets a race find it.
+            most: the most that one unit may add in one group that the race considers.
         """
-        return self._single(output.sum(expression, per_unit=per_unit))
+        return self._single(output.sum(expression, per_unit=per_unit, most=most))
 
     def mean(self, expression: Any) -> Question:
         """Average a column or an expression."""

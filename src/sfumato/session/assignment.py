@@ -38,12 +38,14 @@ class Share:
         asked: the question.
         portion: of the price.
         counted: of a selection of groups, whether their counts are wanted as well.
+        levels: among how many levels of a race it is one; 1 if it is in none.
         moved: how far one unit can move the answer.
     """
 
     asked: Aggregate | Occurrence | Ranks
     portion: Fraction
     counted: bool = False
+    levels: int = 1
     moved: Sensitivity = field(init=False)
 
     def __post_init__(self) -> None:
@@ -225,11 +227,13 @@ def _size(share: Share, mechanism: Any) -> float:
     """Return the logarithm of the error: comparing sums of it, no unit of measure matters.
 
     Of a selection of groups, that of the size that a group needs to appear, and of its counts if
-    they are wanted.
+    they are wanted. A level of a race is lowered by what noise exceeds much more rarely, on one
+    side; all levels together count as one question.
     """
-    widths = [mechanism.error(share.moved).halfwidth(_SURE)]
+    rarely = (1 - _SURE) * (2 if share.levels > 1 else 1) / share.levels
+    widths = [mechanism.error(share.moved).halfwidth(1 - rarely)]
     if isinstance(share.asked, Occurrence):
         needed = Fraction(mechanism.enough(_SURE))
         widths = [needed, *widths] if share.counted else [needed]
     logs = [log(w.numerator) - log(w.denominator) if w else -inf for w in widths]
-    return sum(logs) / len(logs)
+    return sum(logs) / len(logs) / share.levels

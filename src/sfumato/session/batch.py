@@ -22,6 +22,7 @@ from sfumato.session.assignment import Share, best
 from sfumato.session.plan import Plan, measured_of
 from sfumato.session.planner import Questions, counts_units
 from sfumato.session.question import CONFIDENCE, Question
+from sfumato.session.target import target
 
 if TYPE_CHECKING:
     from sfumato.accounting import Charge
@@ -114,9 +115,9 @@ class Batch:
                 "a batch is asked at one price for all: set epsilon= or rho=. explain(...) says "
                 "how far each answer will err, and weights= gives some more of the price."
             )
-        return BatchPlan.of(
-            self, Budget(epsilon, delta, rho=rho), open_unit(confidence, "confidence")
-        )
+        left = self.door.remaining if delta else None
+        price = target(epsilon, delta, rho, left=left)
+        return BatchPlan.of(self, price, open_unit(confidence, "confidence"))
 
     def release(
         self,
@@ -186,12 +187,17 @@ class BatchPlan:
         found = _together(batch.questions)
         weights: dict[Any, Fraction] = {}
         counted: dict[Any, bool] = {}
+        levels: dict[Any, int] = {}
         for mine, weight in zip(found, batch.weights, strict=True):
             for asked in mine.asked:
-                weights[asked] = max(weight, weights.get(asked, Fraction(0)))
+                among = mine.levels(asked)
+                levels[asked] = min(among, levels.get(asked, among))
+                weights[asked] = max(weight / among, weights.get(asked, Fraction(0)))
                 counted[asked] = bool(mine.served) or counted.get(asked, False)
         whole = sum(weights.values(), Fraction(0))
-        shares = [Share(a, w / whole, counted=counted[a]) for a, w in weights.items()]
+        shares = [
+            Share(a, w / whole, counted=counted[a], levels=levels[a]) for a, w in weights.items()
+        ]
         # In an order of their own: whoever asks the same in another one asks the same.
         shares.sort(key=lambda share: (digest(share.query), repr(share.asked)))
         way, parts = best(shares, target, confidence, fixed=True) if shares else ("", ())

@@ -33,7 +33,17 @@ from sfumato.core.schema import Integer, Real
 from sfumato.relation.expr import Call, Constant, Expr, Scope, typed
 from sfumato.relation.kind import Kind, Number, hull, kind_of
 from sfumato.relation.magnitude import edges, magnitude
-from sfumato.relation.node import Join, Node, PerUnit, Project, Union, children, scope, sources
+from sfumato.relation.node import (
+    Join,
+    Node,
+    PerUnit,
+    Project,
+    Union,
+    UnitJoin,
+    children,
+    scope,
+    sources,
+)
 from sfumato.relation.source import Source
 from sfumato.release.error import Noise
 from sfumato.release.format import grouped, percent
@@ -294,6 +304,12 @@ def _widened(node: Node, table: Source, column: str, by: Fraction = Fraction(2))
         case Join():
             added = {name: kind for name, kind, _ in node.table.columns}
             return {**_widened(node.child, table, column, by), **added}
+        case UnitJoin():
+            left, right = (
+                _widened(child, table, column, by) for child in (node.first, node.second)
+            )
+            equal = {other for _, other in node.on}
+            return {**left, **{n: kind for n, kind in right.items() if n not in equal}}
         case PerUnit():
             inner = _widened(node.child, table, column, by)
             summed = {name: summary.kind(inner) for name, summary in node.summaries}

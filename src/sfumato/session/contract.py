@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +15,8 @@ from sfumato.core.budget import Budget
 from sfumato.core.errors import ContractError
 from sfumato.core.unit import Neighbors, Unit
 from sfumato.ledger.order import checked_name
+from sfumato.relation.link import check_links
+from sfumato.relation.source import linked
 from sfumato.session.declaration import TableDeclaration, located_source, shared_unit
 from sfumato.session.pacing import QUANTUM, Pace
 from sfumato.session.section import Section, described, located
@@ -258,9 +260,17 @@ def _tables(top: Section, neighbors: Neighbors, folder: Path) -> dict[str, Table
             "tables: no table is declared, and what is not declared does not exist. Write "
             "[tables.trips], with source, unit and columns below it."
         )
-    return {
-        name: TableDeclaration.of(name, section, neighbors, folder)
+    found = {
+        name: TableDeclaration.of(name, section, neighbors, folder, sections)
         for name, section in sections.items()
+    }
+    links = {name: table.links for name, table in found.items()}
+    with located("tables"):
+        check_links(links)
+        paths = linked([table.relation for table in found.values()], links)
+    return {
+        source.name: replace(found[source.name], unit=source.unit, path=source.path)
+        for source in paths
     }
 
 

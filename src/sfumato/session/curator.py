@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar, overload
 from sfumato.accounting.sums import Remaining
 from sfumato.core.budget import Budget
 from sfumato.core.loss import Loss
+from sfumato.core.number import Exactable
 from sfumato.core.schema import Schema
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Unit
@@ -62,13 +63,21 @@ class Curator(Protocol):
         """What may still be spent, in both views of the filter."""
 
     @overload
-    def measure(self, query: Query, mechanism: Mechanism[Out]) -> Release: ...
+    def measure(
+        self, query: Query, mechanism: Mechanism[Out], *, delta: Exactable = 0
+    ) -> Release: ...
 
     @overload
-    def measure(self, query: Sequence[tuple[Query, Mechanism[Any]]]) -> Sequence[Release]: ...
+    def measure(
+        self, query: Sequence[tuple[Query, Mechanism[Any]]], *, delta: Exactable = 0
+    ) -> Sequence[Release]: ...
 
-    def measure(self, query: Any, mechanism: Any = None) -> Any:
-        """Charge, read, draw and return; a batch in one scan and with one charge."""
+    def measure(self, query: Any, mechanism: Any = None, *, delta: Exactable = 0) -> Any:
+        """Charge, read, draw and return; a batch in one scan and with one charge.
+
+        With a `delta` noise that is Gaussian has an ε, and is charged with both where that fits;
+        otherwise, and without one, it is charged in ρ alone.
+        """
 
     def scope(self, budget: Budget) -> AbstractContextManager[Curator]:
         """Set part of the budget aside; what is not spent inside returns."""

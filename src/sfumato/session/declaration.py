@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import inf
-from pathlib import Path
+from pathlib import Path as Folder
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import ContractError
@@ -21,14 +21,15 @@ from sfumato.core.schema import (
 )
 from sfumato.core.unit import Neighbors, Unit
 from sfumato.ledger.order import checked_name
+from sfumato.relation.link import Link, Path, column_of_table
 from sfumato.relation.source import Source
 from sfumato.session.section import Section, described, located, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _CAPS = ("max_rows", "max_groups", "max_rows_per_group")
-_KEYS = ("source", "version", "unit", *_CAPS, "rows", "sampled", "columns")
+_KEYS = ("source", "version", "unit", *_CAPS, "links", "rows", "sampled", "columns")
 _SOURCE = '"trips.parquet"'
 
 # Of each type: its class, the keys it may have beside nullable, and how it is written. A key that
@@ -61,6 +62,8 @@ class TableDeclaration:
         rows: the public number of rows, if it is public.
         sampled: whether the rows are a random sample of a population.
         folder: what a relative source is relative to.
+        links: which of its columns hold keys of other tables.
+        path: how its rows lead to their unit, where a link does.
     """
 
     name: str
@@ -70,7 +73,9 @@ class TableDeclaration:
     schema: Schema
     rows: int | None = None
     sampled: bool = False
-    folder: Path = field(default=Path(), repr=False)
+    folder: Folder = field(default=Folder(), repr=False)
+    links: tuple[Link, ...] = ()
+    path: Path | None = None
 
     @property
     def location(self) -> str:
@@ -80,19 +85,27 @@ class TableDeclaration:
     @property
     def relation(self) -> Source:
         """The table as the leaf of a plan."""
-        return Source(self.name, self.schema, self.unit, self.rows, self.sampled)
+        return Source(
+            self.name, self.schema, self.unit, self.rows, self.sampled, self.links, self.path
+        )
 
     @classmethod
     def of(
-        cls, name: str, section: Section, neighbors: Neighbors, folder: Path
+        cls,
+        name: str,
+        section: Section,
+        neighbors: Neighbors,
+        folder: Folder,
+        tables: Iterable[str] = (),
     ) -> TableDeclaration:
-        """Read one table of a contract.
+        """Read one table of a contract; the path to its unit is not followed yet.
 
         Args:
             name: what the analyst calls it.
             section: the table in the file.
             neighbors: the neighbor relation of the contract.
             folder: what a relative source is relative to.
+            tables: the names of all tables.
 
         Raises:
             ContractError: something is missing, unknown or makes no sense.
@@ -106,6 +119,7 @@ class TableDeclaration:
             version = section.text("version", '"2026-11"')
             with located(section.at("version")):
                 checked_name("version", version)
+        links = tuple(_links(section, tables))
         unit = _unit(section, neighbors)
         schema = _schema(section, unit)
         rows = section.entries.get("rows")
@@ -122,13 +136,13 @@ class TableDeclaration:
                 f"this is {described(sampled)} and must be true or false: whether the rows are a "
                 f"random sample of a population. Write sampled = true, or leave it out.",
             )
-        table = cls(name, source, version, unit, schema, rows, sampled, folder)
+        table = cls(name, source, version, unit, schema, rows, sampled, folder, links)
         with located(section.where):
             _ = table.relation
         return table
 
 
-def located_source(source: str, folder: Path) -> str:
+def located_source(source: str, folder: Folder) -> str:
     """Return a source with the relative path in it, if there is one, made absolute."""
     scheme, colon, rest = source.partition(":")
     if scheme == "duckdb" and colon and not rest.startswith("//"):
@@ -177,15 +191,15 @@ def shared_unit(section: Section, tables: Mapping[str, TableDeclaration]) -> Uni
                 f"unit = {{ rows = {widest.max_rows} }}."
             )
         return widest
-    columns = {unit.column for unit in units.values()}
-    if name is None and len(columns) > 1:
-        shown = ", ".join(f"{quoted(t)}.{quoted(str(units[t].column))}" for t in by_column[:3])
+    roots = {table: str(declared.relation.root) for table, declared in tables.items()}
+    if name is None and len(set(roots.values())) > 1:
+        shown = ", ".join(f"{quoted(t)}.{quoted(roots[t])}" for t in by_column[:3])
         raise ContractError(
             f"unit: name is missing: the tables name the unit by different columns ({shown}), and "
             f"only you know that they mean the same. Write name = "
             f'"person" under [unit]; if there is a ledger already, the name that it has.'
         )
-    return widest if name is None else replace(widest, column=name)
+    return replace(widest, column=next(iter(roots.values())) if name is None else name)
 
 
 def _unit(section: Section, neighbors: Neighbors) -> Unit:
@@ -207,13 +221,7 @@ def _unit(section: Section, neighbors: Neighbors) -> Unit:
                 '"rider_id".',
             )
         return _unit_of_rows(section, neighbors)
-    column = section.text("unit", '"rider_id", "row" or { rows = 3 }')
-    if "->" in column:
-        raise section.refusal(
-            "unit",
-            "a path to the unit through another table is not supported yet. Add the column that "
-            "names the unit to this table, and write its name.",
-        )
+    column = section.text("unit", '"rider_id", "row" or { rows = 3 }').partition("->")[0].strip()
     if caps.get("max_rows_per_group") == "auto":
         raise section.refusal(
             "max_rows_per_group",
@@ -222,6 +230,27 @@ def _unit(section: Section, neighbors: Neighbors) -> Unit:
         )
     with located(section.where):
         return Unit.by(column, **caps, neighbors=neighbors.value)
+
+
+def _links(section: Section, tables: Iterable[str]) -> Iterator[Link]:
+    """Yield the links of a table: that which leads to its unit, and others."""
+    names = list(tables)
+    unit, listed = section.entries.get("unit"), section.entries.get("links", [])
+    if not isinstance(listed, list):
+        raise section.refusal(
+            "links",
+            f"this is {described(listed)} and must be a list of links. Write "
+            f'links = ["customer -> customers.id"].',
+        )
+    written = [("unit", unit)] if isinstance(unit, str) and "->" in unit else []
+    for key, text in [*written, *(("links", each) for each in listed)]:
+        if not isinstance(text, str) or text.count("->") != 1:
+            raise section.refusal(
+                key, 'a link has one arrow. Write it as "customer -> customers.id".'
+            )
+        column, other = (side.strip() for side in text.split("->"))
+        with located(section.at(key)):
+            yield Link(column, *column_of_table(other, names))
 
 
 def _unit_of_rows(section: Section, neighbors: Neighbors) -> Unit:

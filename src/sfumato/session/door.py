@@ -119,3 +119,13 @@ def narrowed(door: Door, *, slice: Slice | None = None, scope: Scope | None = No
     if isinstance(door, Within):
         return Within(door.outer, slice or door.slice, scope or door.scope)
     return Within(door, slice, scope)
+
+
+def leads_as_far(door: Door, other: Door) -> bool:
+    """Say whether what another door leads to may be read beside what this one does."""
+    mine, theirs = narrowed(door), narrowed(other)
+    return (
+        mine.outer == theirs.outer
+        and theirs.slice in (None, mine.slice)
+        and theirs.scope in (None, mine.scope)
+    )

@@ -6,6 +6,7 @@ and good for trying out code, not for learning anything.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -40,16 +41,20 @@ _MODEST = 1_000  # steps up to which values go where nobody declared bounds
 _SYLLABLES = ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "tu", "vi", "zo")
 
 
-def dummy(source: Source, rows: int, rng: Rng) -> pa.Table:
+def dummy(source: Source, rows: int, rng: Rng, tables: Iterable[Source] = ()) -> pa.Table:
     """Make up rows of a table.
+
+    Keys are whole numbers from 1 up, so that rows of linked tables find one another.
 
     Args:
         source: the table as it is declared; nothing else is looked at.
         rows: how many.
         rng: where the randomness is from.
+        tables: all tables that are declared, some of which may refer to this one.
 
     Returns:
-        An Arrow table: the unit's column, if a column names the unit, then the declared ones.
+        An Arrow table: the column that says whose a row is, if there is one, then keys that link
+        tables, then the declared columns.
 
     Raises:
         RangeError: not a number of rows.
@@ -59,13 +64,19 @@ def dummy(source: Source, rows: int, rng: Rng) -> pa.Table:
     if not isinstance(rows, int) or isinstance(rows, bool) or not 0 <= rows <= _MOST:
         raise RangeError(f"rows is a whole number from 0 to {_MOST:,}. Pass rows=1000.")
     columns = {}
-    if source.unit.column is not None:
+    keys = {link.key for table in tables for link in table.links if link.table == source.name}
+    if source.owner is not None:
         units = _units(source.unit, rows, rng)
-        named = isinstance(source.schema.get(source.unit.column), Text | Category)
-        columns[source.unit.column] = pa.array(
-            [f"unit {unit}" for unit in units] if named else units
-        )
+        linked = source.links or source.owner in keys
+        named = not linked and isinstance(source.schema.get(source.owner), Text | Category)
+        columns[source.owner] = pa.array([f"unit {unit}" for unit in units] if named else units)
+    for link in source.links:
+        columns.setdefault(link.column, pa.array(_units(source.unit, rows, rng)))
+    for name in sorted(keys):  # each once
+        columns.setdefault(name, pa.array(np.arange(1, rows + 1, dtype=np.int64)))
     for name in source.columns:
+        if name in columns:
+            continue
         declared = source.schema[name]
         missing = _uniform(rng, _MISSING, rows) == 0 if declared.nullable else None
         columns[name] = _column(declared, rows, rng, missing)

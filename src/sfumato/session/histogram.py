@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.core.errors import InputError, UnitError
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Neighbors, Unit
+from sfumato.relation.linear import Strategy, fits, known, moved
 from sfumato.relation.query import Shape
 
 
@@ -57,6 +59,14 @@ class Histogram:
         """Refuse: data in memory needs no SQL."""
         raise InputError(f"the laboratory runs no SQL, so there is none for {dialect!r}.")
 
+    def weighted(self, matrix: Strategy) -> Weighted:
+        """Return the question for weighted sums of the cells.
+
+        Args:
+            matrix: whole numbers, with a column for each cell.
+        """
+        return Weighted(self, matrix)
+
     def subset(self, cells: Any) -> Subset:
         """Return the question how many records lie in some of the cells.
 
@@ -85,6 +95,47 @@ class Histogram:
             f"a counting question names cells of the histogram: the codes of one, or an array of "
             f"shape {self.sizes} of True and False. Weights are 0 or 1."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """An integer matrix times the cells of a histogram.
+
+    Guarantee: between neighbors the answer moves by no more than `sensitivity` says, in each norm.
+    Theorem:   docs/theory/strategies.md, theorem 1
+    Exactness: whole numbers; a sum is cut at 2^62, which moves no two answers apart
+
+    Attributes:
+        histogram: whose cells.
+        matrix: a column for each cell.
+    """
+
+    histogram: Histogram
+    matrix: Strategy
+
+    def __post_init__(self) -> None:
+        """Check that the two fit."""
+        known(self.matrix)
+        if self.matrix.columns != (cells := prod(self.histogram.sizes)):
+            raise InputError(
+                f"the matrix has {self.matrix.columns:,} columns, and the histogram {cells:,} "
+                f"cells. A strategy needs one column for each."
+            )
+        fits(self.matrix)
+
+    @property
+    def shape(self) -> Shape:
+        """One number for each row of the matrix."""
+        return Shape("cells", (), self.matrix.rows)
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Return how far the records of one unit can move the sums."""
+        base = self.histogram.sensitivity(unit)
+        return moved(base, self.matrix, Fraction(unit.max_rows or 0))
+
+    def lower(self, dialect: str) -> str:
+        """Refuse: data in memory needs no SQL."""
+        return self.histogram.lower(dialect)
 
 
 def _is_code(code: int, size: int) -> bool:

@@ -57,7 +57,7 @@ def measure(
         ReleaseFailed: something failed after data was touched; constant, whatever it was.
     """
     parts = _own(parts, access)  # 1, 2
-    tables = tuple(dict.fromkeys(source for part in parts for source in part.sources))
+    tables = tuple(dict.fromkeys(name for part in parts for name in part.tables))
     ledger = access.ledger
     later = [] if sequel is None else [sequel.promised]
     law = tuple(part.written() for part in parts)
@@ -135,6 +135,6 @@ def _released(
             if isinstance(drawn, Chosen):
                 found = found.narrowed(drawn)
                 appeared[scan.node, scan.keys] = drawn
-            release = part.release(drawn, found.cells)  # 8
+            release = part.release(drawn, found.cells if part.named else None)  # 8
             released[place] = replace(release, receipt=grant.receipt, durable=grant.durable)
     return tuple(released[place] for place in sorted(released))

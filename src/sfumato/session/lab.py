@@ -16,21 +16,28 @@ from numpy.typing import NDArray
 
 from sfumato import accounting
 from sfumato.core.budget import Budget
-from sfumato.core.errors import DataError, InputError, UnknownName
+from sfumato.core.errors import DataError, InputError, RangeError, UnknownName
+from sfumato.core.number import Exactable, failure_probability
 from sfumato.core.schema import Integer, Schema
 from sfumato.core.unit import Unit
 from sfumato.noise.rng import system
+from sfumato.relation.kind import Number
+from sfumato.relation.linear import weighted
 from sfumato.release.release import Release
-from sfumato.session.histogram import Histogram, Subset
+from sfumato.session.column import Column
+from sfumato.session.histogram import Histogram, Subset, Weighted
 from sfumato.session.interaction import Interaction
+from sfumato.session.part import check_shape
+from sfumato.session.points import Ends, Plane, Points, bins_of, ends_of
 from sfumato.session.purse import Purse
+from sfumato.session.records import Coded, Counted, Records
 
 if TYPE_CHECKING:
-    from sfumato.core.number import Exactable
     from sfumato.session.curator import Continual, Stream
 
 AMPLE = Budget(epsilon=1000, delta="0.001")
 MOST_CELLS = 10**8
+_FARTHEST = 1e100  # a coordinate; as in the boxes of a map
 _MOST_RECORDS = 2.0**61  # sums of cells then fit 64 bits
 
 
@@ -51,24 +58,22 @@ class Lab:
 
     def __init__(
         self,
-        counts: NDArray[np.int64],
-        names: Sequence[str],
+        records: Records,
         *,
         unit: Unit | None = None,
         purse: Purse | None = None,
+        box: Ends | None = None,
     ) -> None:
-        """Hold a histogram; use `sf.lab` instead."""
-        self._counts = counts
-        self.schema = Schema(
-            {n: Integer(0, max(s - 1, 1)) for n, s in zip(names, counts.shape, strict=True)}
-        )
+        """Hold records; use `sf.lab` instead."""
+        self._records, self._box = records, box
+        self.schema = Schema({n: Integer(0, max(s - 1, 1)) for n, s in records.sizes.items()})
         self.unit = unit or Unit.row()
         self._purse = purse or Purse(accounting.Limits.of(AMPLE))
 
     @property
     def sizes(self) -> dict[str, int]:
         """How many values each column has."""
-        return dict(zip(self.schema, self._counts.shape, strict=True))
+        return dict(self._records.sizes)
 
     @property
     def remaining(self) -> accounting.Remaining:
@@ -87,22 +92,73 @@ class Lab:
                 raise UnknownName(f"no column {name!r}; there are: {', '.join(self.sizes)}.")
         if len(set(named)) != len(named):
             raise InputError("a column is named twice. Name each once.")
+        if (cells := prod(self.sizes[name] for name in named)) > MOST_CELLS:
+            raise DataError(
+                f"the laboratory counts up to {MOST_CELLS:,} cells at once, and these columns have "
+                f"{cells:,}. Take fewer columns."
+            )
         return Histogram(named, tuple(self.sizes[name] for name in named))
 
-    def measure(self, query: Any, mechanism: Any = None) -> Any:
-        """Charge, draw and return; a batch with one charge."""
+    def values(self, column: str | None = None) -> Column:
+        """Return a column as a line of cells, for `sfumato.ranges`; the only one, if not named.
+
+        Raises:
+            UnknownName: no such column.
+            InputError: there are several, and none is named.
+        """
+        if column is None and len(self.sizes) != 1:
+            raise InputError(f"which column? Name one of: {', '.join(self.sizes)}.")
+        name = next(iter(self.sizes)) if column is None else column
+        [size] = self.histogram(name).sizes
+        return Column(name, Number(0, size - 1), self, lambda lab: lab.histogram(name))
+
+    def points(self) -> Points:
+        """Return two columns as points of a plane, for `sfumato.spatial`.
+
+        Raises:
+            InputError: there are not two columns.
+        """
+        if len(self.sizes) != 2:
+            raise InputError(
+                f"points have two coordinates, and this laboratory has {len(self.sizes)} columns. "
+                f"Make one with sf.lab.points(xy, box), or of a histogram with two axes."
+            )
+        across, up = self.sizes.values()
+        x0, y0, x1, y1 = ends = self._box or ends_of((0, 0, across, up))
+        names = tuple(self.sizes)
+
+        def framed(box: Ends | None, bins: tuple[int, int] | None, outside: str) -> Plane:
+            if box not in (None, ends) or bins not in (None, (across, up)) or outside != "drop":
+                raise InputError(
+                    "the points of a laboratory are counted on its own lattice already. Leave out "
+                    "box=, bins= and outside=, and pass them to sf.lab.points."
+                )
+            widths = (x1 - x0) / across, (y1 - y0) / up
+            shape, note = (across, up), "points outside of the box are left out"
+            asked = self.histogram()
+            return Plane((names[0], names[1]), ends, widths, shape, self, lambda _: asked, (note,))
+
+        return Points((names[0], names[1]), ends, self.unit, framed)
+
+    def measure(self, query: Any, mechanism: Any = None, *, delta: Exactable = 0) -> Any:
+        """Charge, draw and return; a batch with one charge.
+
+        With a `delta` noise that is Gaussian has an ε, and is charged with both where that fits.
+        """
+        slack = failure_probability(delta)
         batch = query if mechanism is None else [(query, mechanism)]
         planned = [(self._own(q), m, s := q.sensitivity(self.unit), m.loss(s)) for q, m in batch]
         if not planned:
             raise InputError("there is nothing to measure. Pass at least one question.")
-        for _, m, *_ in planned:
+        for q, m, *_ in planned:
+            check_shape(q, m)
             if not getattr(m, "takes_cells", True):
                 raise InputError(
                     f"the laboratory measures counts of cells, and {type(m).__name__} takes "
                     f"something else, of which its loss speaks. Call it on that: mechanism(values)."
                 )
         cost = accounting.compose([loss for *_, loss in planned])
-        self._purse.pay(accounting.charge(cost))
+        self._purse.pay_for(cost, slack)
         answers = [
             Release.of(
                 values=m.grid(m.sample(m.exact(self._answer(q)), system())),
@@ -119,15 +175,20 @@ class Lab:
 
     @contextmanager
     def scope(self, budget: Budget) -> Iterator[Lab]:
-        """Lend part of the budget: inside, it is the limit too; what is spent counts outside."""
-        yield self._over(self._counts, Purse(accounting.Limits.of(budget), around=self._purse))
+        """Lend part of the budget: inside, it is the limit too; what is spent counts outside.
+
+        Raises:
+            BudgetExceeded: so much is not left; it is refused on entry, as by a table.
+        """
+        yield self._over(self._records, self._purse.lent(budget, self.unit.neighbors))
 
     def partition(self, column: str, keys: Sequence[Hashable]) -> Mapping[Hashable, Lab]:
         """Split by the codes of a column; here every part pays in full, which is safe."""
-        axis = list(self.schema).index(self.histogram(column).columns[0])
-        if any(not isinstance(k, int) or not 0 <= k < self._counts.shape[axis] for k in keys):
+        [size] = self.histogram(column).sizes
+        codes = [k for k in keys if isinstance(k, int) and 0 <= k < size]
+        if len(codes) < len(keys):
             raise InputError(f"the keys of {column!r} are its codes, from 0 on.")
-        return {k: self._over(self._only(axis, k), self._purse) for k in keys}
+        return {k: self._over(self._records.only(column, k), self._purse) for k in codes}
 
     def open(self, query: Any, mechanism: Continual) -> Stream:
         """Charge a continual mechanism once and start it.
@@ -148,6 +209,8 @@ class Lab:
             [False, False, True]
         """
         histogram = self._own(query)
+        if not isinstance(histogram, Histogram):
+            raise InputError("an interaction is opened about a histogram: lab.histogram().")
 
         def question(asked: Any) -> Subset:
             subset = asked if isinstance(asked, Subset) else histogram.subset(asked)
@@ -172,30 +235,21 @@ class Lab:
         """Show the columns."""
         return f"<lab: {', '.join(f'{n} ({s:,})' for n, s in self.sizes.items())}; {self.unit!r}>"
 
-    def _own(self, query: Any) -> Histogram:
-        if isinstance(query, Histogram) and all(
-            self.sizes.get(n) == s for n, s in zip(query.columns, query.sizes, strict=True)
+    def _own(self, query: Any) -> Any:
+        asked = query.histogram if isinstance(query, Weighted) else query
+        if isinstance(asked, Histogram) and all(
+            self.sizes.get(n) == s for n, s in zip(asked.columns, asked.sizes, strict=True)
         ):
             return query
         raise InputError("ask a laboratory its own questions: lab.histogram('age', 'sex').")
 
-    def _answer(self, query: Histogram) -> NDArray[np.int64]:
-        names = list(self.schema)
-        kept = [names.index(name) for name in query.columns]
-        dropped = tuple(i for i in range(len(names)) if i not in kept)
-        summed: NDArray[np.int64] = self._counts.sum(axis=dropped, dtype=np.int64)
-        order = [sorted(kept).index(axis) for axis in kept]
-        return summed.transpose(order)
+    def _answer(self, query: Histogram | Weighted) -> NDArray[np.int64]:
+        if isinstance(query, Weighted):
+            return weighted(query.matrix, self._answer(query.histogram).ravel())
+        return self._records.count(query.columns)
 
-    def _only(self, axis: int, code: Any) -> NDArray[np.int64]:
-        part = np.zeros_like(self._counts)
-        where: list[Any] = [slice(None)] * part.ndim
-        where[axis] = code
-        part[tuple(where)] = self._counts[tuple(where)]
-        return part
-
-    def _over(self, counts: NDArray[np.int64], purse: Purse) -> Lab:
-        return Lab(counts, tuple(self.schema), unit=self.unit, purse=purse)
+    def _over(self, records: Records, purse: Purse) -> Lab:
+        return Lab(records, unit=self.unit, purse=purse, box=self._box)
 
 
 class Laboratory:
@@ -219,7 +273,7 @@ class Laboratory:
         if float(given.sum(dtype=np.float64)) >= _MOST_RECORDS:
             raise DataError("a laboratory holds fewer than 2^61 records. Count in thousands.")
         names = [f"x{i}" for i in range(given.ndim)] if given.ndim > 1 else ["x"]
-        return _made(given.astype(np.int64), names, unit, budget)
+        return _made(Counted(given.astype(np.int64), tuple(names)), unit, budget)
 
     def table(
         self,
@@ -237,23 +291,17 @@ class Laboratory:
             unit: what is protected; a row.
             budget: what may be spent; ample, unless said otherwise.
         """
-        sizes = tuple(domain.values())
-        if not sizes or prod(sizes) > MOST_CELLS:
-            raise DataError(
-                f"a laboratory holds up to {MOST_CELLS:,} cells, and this domain has "
-                f"{prod(sizes):,}. Take fewer columns, or a session over the table."
-            )
-        columns = []
+        if not domain:
+            raise DataError("a laboratory needs a column: domain={'age': 85, 'sex': 2}.")
+        columns = {}
         for name, size in domain.items():
             codes = np.asarray(frame[name])
             if codes.dtype.kind not in "iu" or (codes.size and not (codes < size).all()):
                 raise DataError(f"column {name!r} must hold codes, whole numbers from 0 to size-1.")
             if codes.size and codes.min() < 0:
                 raise DataError(f"column {name!r} must hold codes, whole numbers from 0 to size-1.")
-            columns.append(codes.astype(np.int64))
-        flat = np.ravel_multi_index(tuple(columns), sizes)
-        counts = np.bincount(flat, minlength=prod(sizes)).reshape(sizes)
-        return _made(counts.astype(np.int64), list(domain), unit, budget)
+            columns[name] = codes.astype(np.int64)
+        return _made(Coded(columns, dict(domain)), unit, budget)
 
     def points(
         self,
@@ -273,17 +321,28 @@ class Laboratory:
             unit: what is protected; a row.
             budget: what may be spent; ample, unless said otherwise.
         """
-        given = np.asarray(xy, np.float64)
-        x0, y0, x1, y1 = (float(end) for end in box)
-        if given.ndim != 2 or given.shape[1] != 2 or not (x0 < x1 and y0 < y1):
-            raise DataError("points are an array of shape (n, 2), in a box (x0, y0, x1, y1).")
-        across, up = (bins, bins) if isinstance(bins, int) else bins
-        column = np.floor((given[:, 0] - x0) * across / (x1 - x0))
-        row = np.floor((given[:, 1] - y0) * up / (y1 - y0))
-        inside = (column >= 0) & (column < across) & (row >= 0) & (row < up)  # NaN is not
-        flat = (column[inside] * up + row[inside]).astype(np.int64)
+        try:
+            given = np.asarray(xy, np.float64)
+        except (TypeError, ValueError, OverflowError):
+            given = np.empty(0)
+        if given.ndim != 2 or given.shape[1] != 2:
+            raise DataError("points are an array of numbers of shape (n, 2): [[x, y], …].")
+        ends = ends_of(box)
+        across, up = bins_of(bins)
+        if max(map(abs, ends)) > _FARTHEST:
+            raise RangeError(f"a box reaches to {_FARTHEST:g} at most. Use another unit of length.")
+        x0, y0, x1, y1 = map(float, ends)
+        if not (x0 < x1 and y0 < y1):
+            raise RangeError("the box is thinner than floats can tell apart there. Make it larger.")
+        x, y = given.T
+        inside = (x0 <= x) & (x < x1) & (y0 <= y) & (y < y1)  # NaN is not
+        # A quotient may round up to the cell after the last.
+        column = np.minimum(np.floor((x[inside] - x0) / (x1 - x0) * across), across - 1)
+        row = np.minimum(np.floor((y[inside] - y0) / (y1 - y0) * up), up - 1)
+        flat = (column * up + row).astype(np.int64)
         counts = np.bincount(flat, minlength=across * up).reshape(across, up)
-        return _made(counts.astype(np.int64), ["x", "y"], unit, budget)
+        records = Counted(counts.astype(np.int64), ("x", "y"))
+        return _made(records, unit, budget, ends)
 
     def __repr__(self) -> str:
         """Say how to enter."""
@@ -291,9 +350,9 @@ class Laboratory:
 
 
 def _made(
-    counts: NDArray[np.int64], names: Sequence[str], unit: Unit | None, budget: Budget | None
+    records: Records, unit: Unit | None, budget: Budget | None, box: Ends | None = None
 ) -> Lab:
-    return Lab(counts, names, unit=unit, purse=Purse(accounting.Limits.of(budget or AMPLE)))
+    return Lab(records, unit=unit, purse=Purse(accounting.Limits.of(budget or AMPLE)), box=box)
 
 
 lab = Laboratory()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,8 @@ from sfumato.core.errors import BudgetError, InputError, LedgerError, UnitError
 from sfumato.core.schema import Schema
 from sfumato.ledger import Ledger
 from sfumato.noise.rng import system
-from sfumato.relation.source import Source
+from sfumato.relation.link import read_links
+from sfumato.relation.source import Source, linked
 
 if TYPE_CHECKING:
     from sfumato.core.unit import Unit
@@ -58,7 +60,12 @@ def _file(path: Path, budget: Budget, unit: Unit, analysts: Mapping[str, Budget]
 
 
 def declared(
-    data: Mapping[str, Any], unit: Any, schema: Any, rows: Any, sampled: Any
+    data: Mapping[str, Any],
+    unit: Any,
+    schema: Any,
+    rows: Any,
+    sampled: Any,
+    links: Sequence[str] = (),
 ) -> dict[Source, Any]:
     """Return several tables as they are declared, all about one unit."""
     if not data or not isinstance(schema, Mapping) or set(schema) != set(data):
@@ -66,24 +73,36 @@ def declared(
             "several tables need a schema each, by name. Pass "
             "Session({'visits': data, ...}, schema={'visits': sf.Schema(...), ...}, unit=...)."
         )
-    tables = {
+    alone = [
         Source(
             name,
             _schema(schema[name]),
             each(unit, name),
             each(rows, name),
             each(sampled, name) or False,
-        ): given
-        for name, given in data.items()
-    }
-    units = [source.unit for source in tables]
-    if len({(u.column, u.neighbors, u.max_rows if u.column is None else 0) for u in units}) > 1:
+        )
+        for name in data
+    ]
+    tables = dict(zip(linked(alone, read_links(links, data)), data.values(), strict=True))
+    if len({_meaning(source) for source in tables}) > 1:
         raise UnitError(
             "all tables of a session protect one unit under one neighbor relation: the same "
             "column names it in each, and only its caps may differ. Rename the column, or open "
-            "two sessions with a ledger each, which protect two populations."
+            "two sessions with a ledger each, which protect two populations. A column that "
+            "refers to another table's is declared with links=."
         )
     return tables
+
+
+def _meaning(source: Source) -> tuple[Any, ...]:
+    unit = source.unit
+    return source.root, unit.neighbors, unit.max_rows if unit.column is None else 0
+
+
+def unit_of_all(tables: Iterable[Source]) -> Unit:
+    """Return the one unit of all tables, for the header of their ledger."""
+    first = next(iter(tables))
+    return replace(first.unit, column=first.root)
 
 
 def _schema(given: Any) -> Schema:

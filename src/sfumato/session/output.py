@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sfumato.core.errors import ExpressionError, InputError
-from sfumato.core.number import Exactable, exact, open_unit, show
+from sfumato.core.number import Exactable, exact, open_unit, positive, show
 from sfumato.relation.source import unused
 
 if TYPE_CHECKING:
+    from sfumato.relation.expr import Expr
     from sfumato.session.bounds import Bounds
 
 Function = Literal[
     "count", "sum", "mean", "variance", "std", "min", "max", "quantile", "count_distinct"
 ]
 HALF = Fraction(1, 2)
+AUTO: Literal["auto"] = "auto"
+
+# What one unit may add to an answer: a range, or whatever a race finds, up to so much.
+Contribution: TypeAlias = tuple[Fraction, Fraction] | tuple[Literal["auto"], Fraction | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,9 @@ class Output:
         ranks: which quantiles.
         interval: whether an interval in the unit of the values is bought for them.
         bounds: whether the range into which values are clamped is bought.
-        per_unit: the range into which the sum of one unit's rows in one group is clamped.
+        per_unit: the range into which the sum of one unit's rows in one group is clamped; or
+            ``("auto", most)`` where a race finds its upper end, from 0 up to `most`.
+        expr: the expression, where somebody has read the text already.
     """
 
     function: Function
@@ -40,7 +47,8 @@ class Output:
     ranks: tuple[Fraction, ...] = ()
     interval: bool = False
     bounds: bool = False
-    per_unit: tuple[Fraction, Fraction] | None = None
+    per_unit: Contribution | None = None
+    expr: Expr | None = None
 
     def __post_init__(self) -> None:
         """Check the text."""
@@ -56,6 +64,22 @@ class Output:
         if self.text is None:
             return "n"
         return self.text if self.text.isidentifier() else self.function
+
+    @property
+    def is_race(self) -> bool:
+        """Whether a race finds how much of one unit counts."""
+        return self.per_unit is not None and self.per_unit[0] == AUTO
+
+    @property
+    def most(self) -> Fraction | None:
+        """The most of one unit that a race considers; None where nobody said."""
+        return self.per_unit[1] if self.per_unit is not None and self.is_race else None
+
+    @property
+    def ends(self) -> tuple[Fraction, Fraction] | None:
+        """The range into which the sum of one unit is clamped; None where there is none."""
+        low, high = self.per_unit or (AUTO, None)
+        return None if isinstance(low, str) or high is None else (low, high)
 
     def split(self, name: str) -> dict[str, Output]:
         """Return one output for each quantile, by name: a list of them makes p25, p50, p75."""
@@ -78,8 +102,11 @@ class Output:
             inside.append(listed if len(self.ranks) == 1 else f"[{listed}]")
         if self.interval:
             inside.append("interval=True")
-        if self.per_unit is not None:
-            inside.append(f"per_unit=({', '.join(map(show, self.per_unit))})")
+        if self.ends is not None:
+            inside.append(f"per_unit=({', '.join(map(show, self.ends))})")
+        if self.is_race:
+            inside.append(f"per_unit={AUTO!r}")
+            inside += [] if self.most is None else [f"most={show(self.most)}"]
         return f"{function}({', '.join(inside)})"
 
 
@@ -119,32 +146,53 @@ def count_name(columns: Sequence[str]) -> str:
     return unused("n", [*columns, *ends])
 
 
-def count(expression: str | None = None) -> Output:
+def count(
+    expression: str | None = None,
+    *,
+    per_unit: Literal["auto"] | None = None,
+    most: Exactable | None = None,
+) -> Output:
     """Count rows or, given a column or an expression, the rows in which it is not missing.
 
+    Args:
+        expression: what must not be missing; None counts all rows.
+        per_unit: ``"auto"`` where nobody knows how many rows one unit has: a race finds how many
+            of each count. The answer then lies at or below the exact number, as surely as it says.
+        most: the most rows of one unit, in one group, that the race considers. What the unit's
+            caps let count, if not given; 2^20 where they are bought.
+
     Example:
-        >>> count(), count("fare")
-        (count(), count('fare'))
+        >>> count(), count("fare"), count(per_unit="auto")
+        (count(), count('fare'), count(per_unit='auto'))
     """
-    return Output("count", expression)
+    return _raced(Output("count", expression), per_unit, most)
 
 
-def sum(expression: str | Bounds, *, per_unit: tuple[Exactable, Exactable] | None = None) -> Output:
+def sum(
+    expression: str | Bounds,
+    *,
+    per_unit: tuple[Exactable, Exactable] | Literal["auto"] | None = None,
+    most: Exactable | None = None,
+) -> Output:
     """Add up a number over the rows in which it is not missing.
 
     Args:
         expression: the number.
         per_unit: the range into which the sum of all rows of one unit in one group is clamped. Then
             no row is left out, however many a unit has, and noise is made for that range instead of
-            for the largest row times the rows that may count.
+            for the largest row times the rows that may count. ``"auto"`` where nobody knows how
+            much one unit adds: a race finds the upper end, for numbers that are not negative. The
+            answer then lies at or below the exact number, as surely as it says.
+        most: the most that one unit may add, in one group, that the race considers. The largest
+            number times the rows that count, if not given, and no more than 2^40 steps.
 
     Example:
-        >>> sum("fare", per_unit=(0, 300))
-        sum('fare', per_unit=(0, 300))
+        >>> sum("fare", per_unit=(0, 300)), sum("fare", per_unit="auto", most=5000)
+        (sum('fare', per_unit=(0, 300)), sum('fare', per_unit='auto', most=5000))
     """
     made = _of("sum", expression)
-    if per_unit is None:
-        return made
+    if per_unit is None or isinstance(per_unit, str):
+        return _raced(made, per_unit, most)
     if not isinstance(per_unit, list | tuple) or len(per_unit) != 2:
         raise InputError(
             "per_unit= is the range of one unit's sum in one group: pass (low, high), as (0, 300)."
@@ -154,7 +202,30 @@ def sum(expression: str | Bounds, *, per_unit: tuple[Exactable, Exactable] | Non
         raise InputError(
             "per_unit= has its low end first, and stands in place of sf.bounds. Pass (0, 300)."
         )
-    return replace(made, per_unit=(low, high))
+    return _raced(replace(made, per_unit=(low, high)), None, most)
+
+
+def _raced(made: Output, per_unit: object, most: Exactable | None) -> Output:
+    """Return an output of which a race finds how much of one unit counts, if that is asked."""
+    if per_unit is None:
+        if most is not None:
+            raise InputError(
+                "most= is where a race for what one unit adds ends, and there is none. Pass "
+                "per_unit='auto' as well, or leave it out."
+            )
+        return made
+    if not isinstance(per_unit, str) or per_unit != AUTO:
+        ends = ", or the range of one unit, as (0, 300)" if made.function == "sum" else ""
+        raise InputError(
+            f"per_unit='auto' lets a race find how much of one unit counts, and there is no other "
+            f"word. Pass 'auto'{ends}; or leave it out."
+        )
+    if made.bounds:
+        raise InputError(
+            "per_unit='auto' finds what one unit may add, so that no range of its rows is bought. "
+            "Leave out sf.bounds."
+        )
+    return replace(made, per_unit=(AUTO, None if most is None else positive(most, "most")))
 
 
 def mean(expression: str | Bounds) -> Output:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
-from sfumato.core.errors import InputError, RangeError
+from sfumato.core.errors import InputError, NumberError, RangeError
 from sfumato.core.number import exact, show
 
 QUANTUM = Fraction(1)
@@ -49,9 +49,15 @@ class Pace:
             sleep: waits for so many seconds, about.
 
         Raises:
-            RangeError: the quantum is too short to be kept, or too long to be meant.
+            NumberError: the quantum is no number.
+            RangeError: it is too short to be kept, or too long to be meant.
         """
-        self.quantum = exact(quantum, "quantum")
+        try:
+            self.quantum = exact(quantum, "quantum")
+        except NumberError:
+            raise NumberError(
+                "a quantum is a number of seconds from 0.001 to 3600, such as 1 or 0.25."
+            ) from None
         if not _SHORTEST <= self.quantum <= _LONGEST:
             raise RangeError(
                 f"a quantum of {show(self.quantum)} seconds is outside 0.001 to 3600: no shorter "

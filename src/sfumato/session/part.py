@@ -14,30 +14,38 @@ from sfumato.core.errors import InputError, LossError
 from sfumato.core.loss import Loss
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms import (
+    BucketPartition,
     DiscreteGaussian,
     DiscreteLaplace,
+    KdSplits,
     PartitionSelection,
+    PrivTree,
     Quantiles,
+    SpectralCut,
     StabilityHistogram,
 )
+from sfumato.mechanisms.buckets import MOST_CELLS
 from sfumato.mechanisms.occurrence import Chosen
-from sfumato.relation import Aggregate, Occurrence, Values
-from sfumato.relation.node import sources, unit_of
+from sfumato.relation import Aggregate, Keys, Linear, Occurrence, Values
+from sfumato.relation.node import sources, tables, unit_of
 from sfumato.relation.source import Source
 from sfumato.release.error import Error
 from sfumato.release.price import Price
 from sfumato.release.release import Release
 from sfumato.session.asked import part_in_words
+from sfumato.session.histogram import Histogram, Weighted
 
-Asked: TypeAlias = Aggregate | Values | Occurrence
+Asked: TypeAlias = Aggregate | Linear | Values | Occurrence
 
 # What a mechanism assumes of its input must hold for the answer to the question: noise is added to
 # numbers of cells, ranks are those of values, groups are selected by their numbers of units.
 _MEASURES: dict[type, tuple[type, ...]] = {
-    Aggregate: (DiscreteLaplace, DiscreteGaussian),
+    Aggregate: (DiscreteLaplace, DiscreteGaussian, BucketPartition, PrivTree, KdSplits),
+    Linear: (DiscreteLaplace, DiscreteGaussian, SpectralCut),
     Values: (Quantiles,),
     Occurrence: (PartitionSelection, StabilityHistogram),
 }
+_SHAPES = BucketPartition, PrivTree, KdSplits  # what they return is a shape, not a number of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,11 @@ class Part:
                 f"{type(query).__name__}. Pass table.count().queries[0], or build an Aggregate."
             )
         if type(mechanism) not in allowed:
-            what = {Aggregate: "the cells of a table", Values: "the values of a table"}
+            what = {
+                Aggregate: "the cells of a table",
+                Linear: "sums of cells of a table",
+                Values: "the values of a table",
+            }
             raise InputError(
                 f"{what.get(type(query), 'the groups of a table')} are measured with "
                 f"{' or '.join(kind.__name__ for kind in allowed)}, and not with a "
@@ -88,6 +100,7 @@ class Part:
                 "the quantiles of a table are sought on the grid of the values themselves, in "
                 "steps. Pass low, high = query.extent and step=1."
             )
+        check_shape(query, mechanism)
         moved = query.sensitivity(unit_of(query.node))
         if moved.is_zero:
             raise LossError(
@@ -96,12 +109,22 @@ class Part:
             )
         loss = mechanism.loss(moved)
         error, price = mechanism.error(moved), accounting.price(loss)
-        return cls(query, mechanism, moved, loss, error, price, part_in_words(query))
+        return cls(query, mechanism, moved, loss, error, price, part_in_words(query, mechanism))
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """The private tables that are asked."""
         return sources(self.query.node)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of all private tables on which the answer depends."""
+        return tables(self.query.node)
+
+    @property
+    def named(self) -> bool:
+        """Whether its numbers are each of one cell, which has a name."""
+        return not isinstance(self.query, Linear) and not isinstance(self.mechanism, _SHAPES)
 
     def written(self) -> tuple[Any, ...]:
         """Return all that fixes the law of the answer, to the last digit, for a digest."""
@@ -140,6 +163,44 @@ class Part:
             unit=self.sources[0].unit,
             price=self.price,
         )
+
+
+def check_shape(query: Asked | Histogram | Weighted, mechanism: Any) -> None:
+    """Refuse, before anything is paid or read, answers of another shape than a selection takes."""
+    rows = query.matrix.rows if isinstance(query, Linear | Weighted) else 0
+    line = _line(query)
+    if isinstance(mechanism, BucketPartition) and (line is None or line > MOST_CELLS):
+        raise InputError(
+            f"a partition is of a line of up to {MOST_CELLS:,} counts that are listed beforehand. "
+            f"Group by one column of which the values are declared."
+        )
+    if isinstance(mechanism, PrivTree | KdSplits) and _sizes(query) != mechanism.shape:
+        raise InputError(
+            f"a plane of {mechanism.shape[0]:,} by {mechanism.shape[1]:,} cells is cut, and this "
+            f"question has others. Group by two columns with as many values, which are declared."
+        )
+    if isinstance(mechanism, SpectralCut) and len(mechanism.prices) > rows:
+        raise InputError(
+            f"there are {len(mechanism.prices):,} prices for {rows:,} coefficients. Pass at most "
+            f"one for each."
+        )
+
+
+def _line(query: Asked | Histogram | Weighted) -> int | None:
+    """Return how many numbers an answer has if they stand in a line; None if they do not."""
+    if isinstance(query, Weighted):
+        return query.matrix.rows
+    if isinstance(query, Histogram):
+        return query.sizes[0] if len(query.sizes) == 1 else None
+    return query.keys.cells if isinstance(query.keys, Keys) and query.keys.columns else None
+
+
+def _sizes(query: Asked | Histogram | Weighted) -> tuple[int, ...]:
+    """Return how many values each column of groups has, where all are listed."""
+    if isinstance(query, Histogram):
+        return query.sizes
+    found: tuple[int, ...] = () if isinstance(query, Weighted) else getattr(query.keys, "shape", ())
+    return found
 
 
 def _first(column: Sequence[Any], count: int) -> Sequence[Any]:

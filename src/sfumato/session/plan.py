@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sfumato import accounting
 from sfumato.core.budget import Budget
@@ -14,7 +14,7 @@ from sfumato.core.errors import CostError, InternalError, KeysError
 from sfumato.core.loss import Loss, Pure
 from sfumato.core.number import show_above
 from sfumato.relation import Aggregate, BoughtKeys, Known, Occurrence, Quantity, Rows
-from sfumato.relation.node import sources, unit_of
+from sfumato.relation.node import copies, sources, unit_of
 from sfumato.release.format import approximate, percent
 from sfumato.release.key import KeyColumn
 from sfumato.release.measure import Measure
@@ -31,6 +31,7 @@ from sfumato.session.assignment import best
 from sfumato.session.part import Asked, Part
 from sfumato.session.planner import Questions
 from sfumato.session.proof import notes, plural, proof, title
+from sfumato.session.race import Level, Raced, too_low
 from sfumato.session.ranks import Ranks, Sought, sought_by
 from sfumato.session.within import priced, wishes
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 ROOM = 10**6  # rows at the end of their range for which a total should have room
 PEOPLE = 1000  # where the error depends on the size of a group, it is shown for this many
+
+AnyRecipe: TypeAlias = Recipe | Single | Ranked | Raced
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +54,13 @@ class Expectation:
         mechanism: the noise.
         halfwidth: how far its interval will reach; for a mean, in a group of 1,000 people whose
             mean is in the middle of the range; for a variance, whose values are also spread evenly
-            over the range.
-        worst: the same where the mean is at the end of the range, or wherever a variance errs most;
-            else equal.
+            over the range; for a race, how far it will be below if no unit adds more than its
+            first level.
+        worst: the same where the mean is at the end of the range, or wherever a variance errs most,
+            or for the last level of a race; else equal.
         per: 1,000 where the error depends on the size of the group; else None.
         ranks: whether it is counted in ranks, and not in the unit of the values.
+        levels: those of a race.
     """
 
     name: str
@@ -64,9 +69,12 @@ class Expectation:
     worst: Fraction
     per: int | None
     ranks: bool = False
+    levels: tuple[Level, ...] = ()
 
     def __str__(self) -> str:
         """Write it for people."""
+        if self.levels:
+            return too_low(self.levels)
         if self.per is None:
             return f"±{show_above(self.halfwidth)}{' ranks' * self.ranks}"
         return (
@@ -85,6 +93,7 @@ class Plan:
         parts: what will be measured, with the mechanism of each.
         confidence: the probability with which each interval will hold.
         searched: whether the price was set, and ways to answer for it compared.
+        fitted: how far outputs err once they are made to add up with those of other plans.
     """
 
     question: Question
@@ -93,6 +102,7 @@ class Plan:
     parts: tuple[Part, ...]
     confidence: Fraction
     searched: bool = True
+    fitted: tuple[Expectation, ...] = ()
 
     @classmethod
     def of(cls, question: Question, target: Budget, confidence: Fraction) -> Plan:
@@ -104,6 +114,13 @@ class Plan:
     @classmethod
     def within(cls, question: Question, accuracy: Any, delta: Fraction) -> Plan:
         """Choose noise for a wish, and find its price."""
+        if raced := next((w for w in question.wanted if w.is_race), None):
+            raise CostError(
+                f"how far {raced.output!r} is below the exact number depends on how much one unit "
+                f"adds, which nobody knows, so that no price can be found for it. Set epsilon=; "
+                f"explain says how far it is below for some numbers. Or declare the most with "
+                f"max_rows= or per_unit=(0, 300)."
+            )
         asked = wishes(accuracy, question.wanted)
         found = measured_of(question.plain)
         if not found.asked:
@@ -139,10 +156,11 @@ class Plan:
     def notes(self) -> tuple[str, ...]:
         """What the answer will say about clamping, truncation and groups."""
         found = [
-            *notes(self.question.queries),
+            *notes(self._told),
             *self._selected,
             *self._framed,
             *self._room,
+            *(each.said(self.confidence) for each in self.recipes if isinstance(each, Raced)),
             *self.question.remarks,
         ]
         functions = {wanted.output.function for wanted in self.question.wanted}
@@ -152,6 +170,21 @@ class Plan:
                     f"a {word} whose interval is the whole range is not known at this price"
                 )
         return tuple(found)
+
+    @property
+    def _told(self) -> tuple[Asked, ...]:
+        """The questions of which notes tell; what levels of a race clamp, the race tells itself."""
+        levels, told = self._levels, dict[Asked, None]()
+        for query in self.question.queries:
+            level = isinstance(query, Aggregate) and query in levels
+            told[Aggregate(query.node, query.keys, Rows()) if level else query] = None
+        return tuple(told)
+
+    @property
+    def _levels(self) -> set[Aggregate]:
+        """The questions that are levels of a race."""
+        found = self.question.found.alone
+        return {query for w, queries in found if w.is_race for query in queries}
 
     @property
     def _selected(self) -> list[str]:
@@ -181,10 +214,10 @@ class Plan:
     @property
     def _room(self) -> list[str]:
         """What is said about totals that few rows suffice to bring to their end."""
-        found = []
+        found, levels = [], self._levels
         for part in self.parts:
-            if not isinstance(part.query, Aggregate):
-                continue
+            if not isinstance(part.query, Aggregate) or part.query in levels:
+                continue  # a level that is cut is below the exact number all the same
             rows = LARGEST // max(1, *map(abs, part.query.extent))
             if rows < ROOM:
                 found.append(
@@ -200,7 +233,7 @@ class Plan:
         return proof(tuple(dict.fromkeys(self.found.queries)) or self.question.queries)
 
     @property
-    def recipes(self) -> list[Recipe | Single | Ranked]:
+    def recipes(self) -> list[AnyRecipe]:
         """How each output is made of the parts."""
         question = self.question
         parts: dict[Quantity, Part] = {}
@@ -218,10 +251,11 @@ class Plan:
 
     def _recipe(
         self, wanted: Wanted, parts: dict[Quantity, Part], public: dict[Quantity, int]
-    ) -> Recipe | Single | Ranked:
+    ) -> AnyRecipe:
         if wanted.stands_alone:
-            query = dict(self.found.alone)[wanted]
-            return Single(wanted, next(part for part in self.parts if part.query == query))
+            mine = {part.query: part for part in self.parts}
+            own = tuple(mine[query] for query in self.found.own(wanted))
+            return Raced(wanted, own) if wanted.is_race else Single(wanted, *own)
         if wanted.is_rank:
             return Ranked(wanted, tuple(self._place(wanted, s) for s in sought_by(wanted.output)))
         return Recipe(wanted, parts, public)
@@ -240,7 +274,13 @@ class Plan:
         """How far each output will err."""
         found = []
         for recipe in self.recipes:
-            error, name = recipe.error, recipe.wanted.name
+            name = recipe.wanted.name
+            if isinstance(recipe, Raced):
+                levels = recipe.levels(self.confidence)
+                half, worst = levels[0].below, levels[-1].below
+                found.append(Expectation(name, recipe.mechanism, half, worst, None, levels=levels))
+                continue
+            error = recipe.error
             if isinstance(recipe, Ranked):
                 half = recipe.error.halfwidth(self.confidence)
                 found.append(Expectation(name, recipe.mechanism, half, half, None, ranks=True))
@@ -250,7 +290,8 @@ class Plan:
             else:
                 half = Fraction(0) if error is None else error.halfwidth(self.confidence)
                 found.append(Expectation(name, recipe.mechanism, half, half, None))
-        return found
+        better = {each.name: each for each in self.fitted}
+        return [better.get(each.name, each) for each in found]
 
     def release(self, *, request: str | None = None) -> Release:
         """Pay, and return the answer with its intervals.
@@ -288,7 +329,7 @@ class Plan:
         measured: Sequence[Release],
         cost: Loss,
         price: Price,
-        recipes: Sequence[Recipe | Single | Ranked],
+        recipes: Sequence[AnyRecipe],
         notes: tuple[str, ...],
         places: Sequence[int] | None,
     ) -> Release:
@@ -300,7 +341,9 @@ class Plan:
             part: f"{receipt}, part {place}" for part, place in zip(noisy, places, strict=True)
         }
         tables = sources(self.question.node)
-        notes = (*self._cut(recipes, noisy), *notes)
+        races = [recipe for recipe in recipes if isinstance(recipe, Raced)]
+        won = [race.told(_held(race, noisy), self.confidence) for race in races]
+        notes = (*won, *self._cut(recipes, noisy), *notes)
         answer = Release(
             self._keys(noisy),
             tuple(
@@ -314,19 +357,18 @@ class Plan:
             receipt,
             durable=bool(measured and measured[0].durable),
             noisy=tuple(_drawn(draws[p], p, release) for p, release in noisy.items() if _adds(p)),
-            sampled=all(table.sampled for table in tables),
+            # A row that comes several times is no random draw of its own.
+            sampled=all(table.sampled for table in tables) and copies(self.question.node) == 1,
         )
         if self.question.first is None:
             return answer
         return answer.sort(answer.measures[0].name, descending=True).head(self.question.first)
 
-    def _cut(
-        self, recipes: Sequence[Recipe | Single | Ranked], noisy: Mapping[Part, Release]
-    ) -> list[str]:
+    def _cut(self, recipes: Sequence[AnyRecipe], noisy: Mapping[Part, Release]) -> list[str]:
         """Say which intervals are open, because a total may lie beyond what is computed."""
         found: dict[str, list[str]] = {}
         for recipe in recipes:
-            if isinstance(recipe, Ranked):
+            if isinstance(recipe, Ranked | Raced):
                 continue
             values = {part: noisy[part].measures[0].held("values") for part in recipe.used}
             if isinstance(recipe, Single):
@@ -353,13 +395,15 @@ class Plan:
             return appeared.keys
         return tuple((name, (*values, None)) for name, values in appeared.keys)
 
-    def _measure(self, recipe: Recipe | Single | Ranked, noisy: Mapping[Part, Release]) -> Measure:
+    def _measure(self, recipe: AnyRecipe, noisy: Mapping[Part, Release]) -> Measure:
         if isinstance(recipe, Ranked):
             found = [
                 noisy[part].measures[0].values[place :: len(part.mechanism.targets)]
                 for part, place in recipe.sought
             ]
             return recipe.measure(found, self.confidence)
+        if isinstance(recipe, Raced):
+            return recipe.measure(_held(recipe, noisy), self.confidence)
         values = {part: noisy[part].measures[0].held("values") for part in recipe.used}
         if isinstance(recipe, Single):
             return recipe.measure(values[recipe.part], self.confidence)
@@ -379,6 +423,7 @@ class Plan:
                     "worst_halfwidth": approximate(e.worst),
                     "per_people": e.per,
                     "in_ranks": e.ranks,
+                    **({"levels": [each.to_dict() for each in e.levels]} if e.levels else {}),
                 }
                 for e in self.expected
             ],
@@ -407,7 +452,9 @@ class Plan:
             f"answers   {self._groups} × {len(self.question.wanted)}",
         ]
         sure = percent(self.confidence)
-        lines += [f"{e.name:<9} {e} at {sure}, {e.mechanism}" for e in self.expected]
+        for e in self.expected:
+            lines.append(f"{e.name:<9} {e} at {sure}, {e.mechanism}")
+            lines += [f"level     {level}" for level in e.levels]
         lines += [f"instead   {each}" for each in self.alternatives]
         lines += [f"note      {note}" for note in self.notes]
         return "\n".join([*lines, "", "why", _indent(self.proof), "", "sql", _indent(self.sql)])
@@ -418,6 +465,11 @@ def _by_quantity(
 ) -> dict[Quantity, Sequence[int]]:
     """Return the noisy numbers of the parts that a recipe is made of."""
     return {q: values[part] for q, part in recipe.parts.items() if part in values}
+
+
+def _held(recipe: Raced, noisy: Mapping[Part, Release]) -> list[Sequence[int]]:
+    """Return the noisy totals of the levels of a race."""
+    return [noisy[part].measures[0].held("values") for part in recipe.parts]
 
 
 def _adds(part: Part) -> bool:

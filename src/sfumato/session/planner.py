@@ -41,6 +41,7 @@ from sfumato.relation.source import unused
 from sfumato.session.assignment import Share
 from sfumato.session.output import Output
 from sfumato.session.part import Asked
+from sfumato.session.race import race
 from sfumato.session.ranks import Ranks, sought_by, together
 from sfumato.session.wanted import SPREADS, Wanted
 
@@ -53,13 +54,13 @@ class Questions:
         node: the relation that most of it is about: filtered, truncated.
         asked: the questions, each once.
         served: quantities that are wanted, and that the selection of groups counts anyway.
-        alone: the questions of outputs that are made of no other.
+        alone: the questions of outputs that share none with others; of a race, one for each level.
     """
 
     node: Node
     asked: tuple[Aggregate | Occurrence | Ranks, ...]
     served: tuple[Quantity, ...] = ()
-    alone: tuple[tuple[Wanted, Aggregate], ...] = ()
+    alone: tuple[tuple[Wanted, tuple[Aggregate, ...]], ...] = ()
 
     @property
     def queries(self) -> tuple[Asked, ...]:
@@ -68,14 +69,23 @@ class Questions:
 
     @property
     def shares(self) -> tuple[Share, ...]:
-        """The questions, each with an even share of the price."""
-        even, counted = Fraction(1, max(len(self.asked), 1)), bool(self.served)
-        return tuple(Share(each, even, counted=counted) for each in self.asked)
+        """The questions, each with an even share of the price; levels of a race divide one."""
+        levels, counted = [self.levels(each) for each in self.asked], bool(self.served)
+        whole = sum((Fraction(1, number) for number in levels), Fraction(0))
+        return tuple(
+            Share(each, 1 / (number * whole), counted=counted, levels=number)
+            for each, number in zip(self.asked, levels, strict=True)
+        )
+
+    def levels(self, asked: object) -> int:
+        """Return among how many levels of a race a question is one; 1 if it is in none."""
+        races = [queries for w, queries in self.alone if w.is_race and asked in queries]
+        return min(map(len, races), default=1)
 
     def only(self, wanted: Sequence[Wanted]) -> Questions:
         """Return what is measured for some of the outputs alone."""
         kept: set[Any] = {each for each in self.asked if isinstance(each, Occurrence)}
-        kept |= {self._alone(w) for w in wanted if w.stands_alone}
+        kept |= {query for w in wanted if w.stands_alone for query in self.own(w)}
         for w in (w for w in wanted if w.is_rank):
             sought = set(sought_by(w.output))
             for each in self.asked:
@@ -91,13 +101,14 @@ class Questions:
                 kept |= {added[q] for q in _made_of(w, {*added, *self.served}) if q in added}
         return replace(self, asked=tuple(each for each in self.asked if each in kept))
 
-    def _alone(self, wanted: Wanted) -> Aggregate:
+    def own(self, wanted: Wanted) -> tuple[Aggregate, ...]:
+        """Return the questions of an output that shares none."""
         return dict(self.alone)[wanted]
 
     def answers(self, query: Aggregate, wanted: Wanted) -> bool:
         """Say whether a question is one that a count or a sum is made of."""
         if wanted.stands_alone:
-            return (wanted, query) in self.alone
+            return query in self.own(wanted)
         if query.node != self.node:
             return False
         if wanted.function == "sum":
@@ -138,14 +149,11 @@ def questions(
         served = tuple(q for q in _same(relation, keys) if q in counted)
     asked += [Aggregate(relation, keys, q) for q in counted if q not in served]
     bags: dict[Expr, list[Output]] = {}
-    alone: dict[Wanted, Aggregate] = {}
+    alone = {w: _alone(w, node, keys, allowed) for w in wanted if w.stands_alone}
     for w in wanted:
         if w.is_rank and w.expr is not None:
             bags.setdefault(w.expr, []).append(w.output)
-        if w.stands_alone and w.expr is not None:
-            made = distinct if w.output.per_unit is None else unit_sum
-            alone[w] = made(w, node, keys, allowed)
-    asked += dict.fromkeys(alone.values())
+    asked += dict.fromkeys(query for queries in alone.values() for query in queries)
     for expr, outputs in bags.items():
         asked += together(Values(relation, keys, expr), outputs)
     return Questions(relation, tuple(asked), served, tuple(alone.items()))
@@ -218,6 +226,17 @@ def _made_of(wanted: Wanted, measured: Collection[Quantity]) -> set[Quantity]:
     return {*centered, wanted.squares} if wanted.function in SPREADS else centered
 
 
+def _alone(
+    wanted: Wanted, node: Node, keys: AnyKeys, allowed: Caps | None
+) -> tuple[Aggregate, ...]:
+    """Return the questions of an output that shares none with others."""
+    if wanted.is_race:
+        rows, groups, _ = allowed or caps(node)
+        return race(wanted, node, keys, _groups(rows, groups))
+    made = distinct if wanted.output.per_unit is None else unit_sum
+    return (made(wanted, node, keys, allowed),)
+
+
 def distinct(wanted: Wanted, node: Node, keys: AnyKeys, allowed: Caps | None = None) -> Aggregate:
     """Return the question how many different values an expression has in each group.
 
@@ -249,7 +268,7 @@ def unit_sum(wanted: Wanted, node: Node, keys: AnyKeys, allowed: Caps | None = N
     found, name = _with_value(f"{wanted.output.text} of one unit", wanted.summed, node, keys)
     need_unit(found, "clamped")
     kind = scope(found)[name]
-    low, high = wanted.output.per_unit or (Fraction(0), Fraction(0))
+    low, high = wanted.output.ends or (Fraction(0), Fraction(0))
     if not isinstance(kind, Number) or any(end % kind.step for end in (low, high)):
         raise ExpressionError(
             f"per_unit= has ends that are no whole steps of {wanted.output.text!r}. Round them."

@@ -17,6 +17,7 @@ from sfumato.relation import (
     Join,
     Keys,
     Known,
+    Linear,
     Node,
     Occurrence,
     PerUnit,
@@ -27,13 +28,15 @@ from sfumato.relation import (
     Total,
     Truncate,
     Union,
+    UnitJoin,
     Units,
     Values,
 )
-from sfumato.relation.bound import reach
+from sfumato.relation.bound import meets, reach
 from sfumato.relation.expr import Expr, Name, shown, typed
 from sfumato.relation.kind import Label, Number
-from sfumato.relation.node import children, scope, unit_of, walk
+from sfumato.relation.linear import limits
+from sfumato.relation.node import children, scope, sources, unit_of, walk
 
 if TYPE_CHECKING:
     from sfumato.session.part import Asked
@@ -55,7 +58,7 @@ def proof(queries: Sequence[Asked]) -> str:
 def _tree(node: Node, depth: int) -> list[str]:
     """Return the reasons below, each one level deeper than what rests on it."""
     below = [line for child in children(node) for line in _tree(child, depth + 1)]
-    return [f"{'   ' * depth}└─ {_step(node)}", *below]
+    return [f"{'   ' * depth}└─ {step(node)}", *below]
 
 
 def _conclusion(query: Asked) -> str:
@@ -90,6 +93,9 @@ def title(query: Asked) -> str:
         return f"the values of {shown(query.expr)}"
     if isinstance(query, Occurrence):
         return "the number of units in a group that occurs"
+    if isinstance(query, Linear):
+        by = ", ".join(query.keys.columns)
+        return f"{plural(query.matrix.rows, 'sum')} of {title(query.counts)} by {by}"
     match query.quantity:
         case Rows():
             return "the number of rows"
@@ -111,14 +117,27 @@ def norms(moved: Sensitivity) -> str:
     return text.partition(", neighbors")[0]
 
 
-def notes(queries: Sequence[Asked]) -> list[str]:
-    """Return what an answer says about clamping, truncation and groups; static, never measured."""
+def notes(queries: Sequence[Asked], *, of: str | None = None) -> list[str]:
+    """Return what an answer says about clamping, truncation, groups; static, never measured.
+
+    Args:
+        queries: what is asked.
+        of: the columns whose values rows need to have, where nobody asked for groups; empty where
+            something else says which rows count.
+    """
     found = _cap_notes(queries)
     found += [note for query in queries for note in _join_notes(query)]
-    found += _key_notes(queries[0].keys)
+    if of is None and isinstance(queries[0], Linear):
+        of = " or ".join(queries[0].keys.columns)
+    if of is None:
+        found += _key_notes(queries[0].keys)
+    elif of:
+        found.append(f"rows with another or no {of} do not count")
     for query in queries:
         if isinstance(query, Occurrence):
             continue
+        if isinstance(query, Linear):
+            found += limits(query.matrix, max(map(abs, query.extent)))
         asked = query if isinstance(query, Values) else query.quantity
         if isinstance(asked, Rows | Units | Known):
             continue
@@ -136,17 +155,31 @@ def notes(queries: Sequence[Asked]) -> list[str]:
 def _cap_notes(queries: Sequence[Asked]) -> list[str]:
     told: dict[str, None] = {}
     for query in queries:
+        beside = _beside(query.node)
         for node in walk(query.node):
-            for cap, what, where in _felt(query, node) if isinstance(node, Truncate) else []:
+            if not isinstance(node, Truncate):
+                continue
+            for cap, what, where in _felt(query, node, joined=node in beside):
                 counts = "counts" if cap == 1 else "count"
+                of = f" of {beside[node]}" if node in beside else ""
                 unit = _unit(query).column
-                told[f"at most {plural(cap, what)}{where} of one {unit} {counts}"] = None
+                told[f"at most {plural(cap, what)}{of}{where} of one {unit} {counts}"] = None
     if not told:
         return []
     if sums := _whole_units(queries):
         told = {f"all rows of one {_unit(queries[0]).column} count in {sums}": None, **told}
     *others, last = told
     return [*others, f"{last}; intervals do not cover what that leaves out"]
+
+
+def _beside(node: Node) -> dict[Node, str]:
+    """Return what is truncated before rows are put side by side, and of which table it is."""
+    halves = [half for each in walk(node) if isinstance(each, UnitJoin) for half in children(each)]
+    return {below: _tables(half) for half in halves for below in walk(half)}
+
+
+def _tables(node: Node) -> str:
+    return " and ".join(source.name for source in sources(node))
 
 
 def _whole_units(queries: Sequence[Asked]) -> str:
@@ -161,11 +194,17 @@ def _whole_units(queries: Sequence[Asked]) -> str:
     )
 
 
-def _felt(query: Asked, node: Truncate) -> list[tuple[int, str, str]]:
-    """Return the caps by which something may be left out of an answer."""
+def _felt(query: Asked, node: Truncate, *, joined: bool) -> list[tuple[int, str, str]]:
+    """Return the caps by which something may be left out of an answer.
+
+    Args:
+        query: the question.
+        node: the truncation.
+        joined: whether what it leaves is joined, so that not every row of a unit is as good.
+    """
     below = reach(node.child)
     one = below.keys is not None and set(below.keys) == set(node.keys)
-    units = isinstance(query, Aggregate) and isinstance(query.quantity, Units)
+    units = isinstance(query, Aggregate) and isinstance(query.quantity, Units) and not joined
     if not node.keys:
         # A unit of which one row is left is counted as if all were.
         most = reach(node).rows
@@ -176,8 +215,15 @@ def _felt(query: Asked, node: Truncate) -> list[tuple[int, str, str]]:
 
 
 def _join_notes(query: Asked) -> list[str]:
-    found = []
+    found = [_path_note(source) for source in sources(query.node) if not source.is_direct]
     for node in walk(query.node):
+        if isinstance(node, UnitJoin):
+            what = "are left out" if node.how == "inner" else "have no value from it"
+            found.append(f"rows that meet none of {_tables(node.second)} of the same unit {what}")
+            if node.link is not None:
+                found.append(
+                    f"a key of {node.link.table} that several rows of one unit have meets nobody"
+                )
         if isinstance(node, Join):
             what = "are left out" if node.how == "inner" else "have no value from it"
             keys = " and ".join(key for key, _, _ in node.table.keys)
@@ -187,6 +233,13 @@ def _join_notes(query: Asked) -> list[str]:
                 f"rows whose {keys} the public table {node.table.name} does not list{names} {what}"
             )
     return found
+
+
+def _path_note(source: Source) -> str:
+    return (
+        f"rows of {source.name} whose {source.owner} leads to no {source.unit.column}, or to two, "
+        f"do not count"
+    )
 
 
 def _unlisted(node: Join) -> list[str]:
@@ -231,10 +284,12 @@ def _unit(query: Asked) -> Unit:
     return unit_of(query.node)
 
 
-def _step(node: Node) -> str:
+def step(node: Node) -> str:
+    """Say what a step does, and why no unit can change more of it than is said."""
     match node:
         case Source():
-            return f"table {node.name}: {_neighbors(node.unit)}"
+            path = "" if node.is_direct else f", found by its {node.owner}"
+            return f"table {node.name}: {_neighbors(node.unit)}{path}"
         case Filter():
             return f"filter {_short(node.condition)}: looks at one row at a time, adds none"
         case Project():
@@ -256,9 +311,22 @@ def _step(node: Node) -> str:
             times = node.table.multiplicity
             copies = "once" if times == 1 else f"at most {times:,} times"
             return f"join with the public table {node.table.name}: a row comes {copies}"
+        case UnitJoin():
+            return _side_by_side(node)
         case PerUnit():
             by = f" and {', '.join(node.keys)}" if node.keys else ""
             return f"one row for each unit{by}, made of that unit's own rows"
+
+
+def _side_by_side(node: UnitJoin) -> str:
+    times = meets(node) or 1
+    equal = [f" where {a} = {b}" if a != b else f" with the same {a}" for a, b in node.on]
+    along = "" if node.link is None else f" along {node.table}.{node.link}"
+    copies = "once" if times == 1 else f"at most {times:,} times"
+    return (
+        f"{node.how} join with rows of the same unit of {_tables(node.second)}{along}"
+        f"{' and'.join(equal)}: a row meets none of another unit, and comes {copies}"
+    )
 
 
 def _neighbors(unit: Unit) -> str:

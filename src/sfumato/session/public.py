@@ -15,10 +15,11 @@ import numpy as np
 from sfumato.backends.frame import columns_of, names_of
 from sfumato.backends.origin import Database, Delimited, Frame, Parquet, origin
 from sfumato.backends.physical import name as quoted
-from sfumato.core.errors import InputError, UnknownName
-from sfumato.relation.expr import Scope, check_text, known
+from sfumato.core.errors import ExpressionError, InputError, UnknownName
+from sfumato.relation.expr import Call, Expr, Scope, check_text, known, names, shown, typed
 from sfumato.relation.kind import Code, Day, Instant, Kind, Label, Number, Truth, code, day_number
 from sfumato.relation.public import MOST_ROWS, PublicColumn, PublicTable
+from sfumato.relation.source import unused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -114,6 +115,52 @@ def _read(texts: Sequence[str | None]) -> list[Any]:
             except ValueError:  # a day that no calendar has
                 continue
     return list(texts)
+
+
+def filtered(
+    name: str, data: Mapping[str, Sequence[Any]], conditions: Sequence[Expr]
+) -> Mapping[str, Sequence[Any]]:
+    """Return the rows of a public table that meet conditions.
+
+    They are computed as conditions on private rows are, by the engine over codes.
+
+    Args:
+        name: what it is called.
+        data: its columns.
+        conditions: over its columns.
+
+    Raises:
+        ExpressionError: what is no condition on these columns.
+        InputError: no row meets them.
+    """
+    if not conditions:
+        return data
+    import duckdb
+    import pyarrow as pa
+
+    used = dict.fromkeys(column for each in conditions for column in names(each))
+    coded = [_coded(name, column, data[column]) for column in used]
+    scope = {column: kind for column, kind, _ in coded}
+    for each in conditions:
+        if not isinstance(typed(each, scope).kind, Truth):
+            raise ExpressionError(
+                f"a table is filtered by conditions, and {shown(each)} is none. Compare it with "
+                f"something, as in 'size > 3'."
+            )
+    found = typed(Call("and", tuple(conditions)), scope)
+    place = unused("place", used)
+    rows = range(len(next(iter(data.values()))))
+    held = {place: list(rows), **{column: list(codes) for column, _, codes in coded}}
+    with duckdb.connect() as connection:
+        connection.register("held", pa.table(held))
+        wanted = f"SELECT {quoted(place)} FROM held WHERE {found.sql} ORDER BY 1"  # noqa: S608
+        kept = [row for (row,) in connection.execute(wanted).fetchall()]
+    if not kept:
+        raise InputError(
+            f"no row of the public table {name!r} meets the conditions on it. Check how its values "
+            f"are spelled."
+        )
+    return {column: [values[row] for row in kept] for column, values in data.items()}
 
 
 def snapshot(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sfumato.core.budget import Budget
 from sfumato.core.errors import CostError, InputError, KeysError
 from sfumato.core.number import Exactable, failure_probability, open_unit
 from sfumato.relation import AnyKeys, BoughtKeys, Node, reach
@@ -18,6 +17,7 @@ from sfumato.release.measure import check_name
 from sfumato.session.output import Output
 from sfumato.session.planner import Questions, needed, questions
 from sfumato.session.purchase import WHICH, Cap, Clamp
+from sfumato.session.target import target
 from sfumato.session.wanted import Ends, Wanted, bind
 
 if TYPE_CHECKING:
@@ -136,21 +136,16 @@ class Question:
 
     def asking(self, outputs: Mapping[str, Output]) -> Question:
         """Return the question for other outputs of the same groups."""
-        return Question(self.session, self.relation, self.keys, outputs, self.remarks)
+        return self._like(outputs)
 
     def settled(self, caps: Mapping[str, int], ranges: Mapping[str, Ends]) -> Question:
         """Return the question with caps and ranges that were bought."""
         outputs = {w.name: w.output for w in self.wanted}
-        return Question(
-            self.session,
-            self.relation,
-            self.keys,
-            outputs,
-            self.remarks,
-            first=self.first,
-            caps=caps,
-            ranges=ranges,
-        )
+        return self._like(outputs, first=self.first, caps=caps, ranges=ranges)
+
+    def _like(self, outputs: Mapping[str, Output], **bought: Any) -> Question:
+        """Return a question about the same rows and groups."""
+        return Question(self.session, self.relation, self.keys, outputs, self.remarks, **bought)
 
     def _questions(self, *, centered: bool = True) -> Questions:
         """Find what has to be measured; before anything is bought, with the least of it.
@@ -225,13 +220,16 @@ class Question:
                     "how surely an answer is within its half-width is part of the wish. Pass "
                     "accuracy=sf.within(50, confidence=0.99), and leave out confidence=."
                 )
-            return Plan.within(self, accuracy, failure_probability(delta))
-        target, sure = Budget(epsilon, delta, rho=rho), open_unit(confidence, "confidence")
+            failure = failure_probability(delta)
+            allowed = self.session.remaining.chargeable(failure) if failure else failure
+            return Plan.within(self, accuracy, allowed)
+        sure = open_unit(confidence, "confidence")
+        price = target(epsilon, delta, rho, left=self.session.remaining if delta else None)
         if self.purchases:
             from sfumato.session.staged import StagedPlan
 
-            return StagedPlan.of(self, target, sure)
-        return Plan.of(self, target, sure)
+            return StagedPlan.of(self, price, sure)
+        return Plan.of(self, price, sure)
 
     def release(
         self,

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.backends.rehearsal import rehearse
 from sfumato.core.errors import InputError
 from sfumato.mechanisms.bag import Bag
 from sfumato.mechanisms.occurrence import Chosen, Groups, listed
-from sfumato.relation import AnyKeys, BoughtKeys, Keys, Node, Occurrence, Values
+from sfumato.relation import (
+    Aggregate,
+    AnyKeys,
+    BoughtKeys,
+    Keys,
+    Linear,
+    Node,
+    Occurrence,
+    Strategy,
+    Values,
+)
 from sfumato.relation.keys import integers
 from sfumato.relation.kind import Kind, Words, value
+from sfumato.relation.linear import weighted
 from sfumato.relation.lower import Copies, Kept, lowered, lowered_values
 from sfumato.release.key import key_columns
 from sfumato.session.exact import Exact
@@ -46,11 +58,16 @@ class Scan:
 
     def lowered(self, dialect: str, kept: Kept | None = None, copies: Copies | None = None) -> str:
         """Return the statement: truncations are windows, or tables by the names in `kept`."""
-        counted = [q for q in self.queries if not isinstance(q, Values)]
-        bag = next((q for q in self.queries if isinstance(q, Values)), None)
+        counted = [q for q in self._read if not isinstance(q, Values)]
+        bag = next((q for q in self._read if isinstance(q, Values)), None)
         if bag is not None:
             return lowered_values(bag, dialect, kept, copies)
         return lowered(counted, dialect, kept, copies)
+
+    @property
+    def _read(self) -> tuple[Aggregate | Values | Occurrence, ...]:
+        """What is read, each once: matrices are applied to the cells of one question."""
+        return tuple(dict.fromkeys(q.counts if isinstance(q, Linear) else q for q in self.queries))
 
     def read(self, reader: Reader, chosen: Chosen | None) -> Found:
         """Run the statement.
@@ -65,7 +82,21 @@ class Scan:
                 given[f"b{i}"] = listed(chosen.columns[i])
         table = reader.run(self.lowered, self.node, given)
         kind = _Bags if self.is_bag else _Cells
-        return kind(table, self.keys, {place: i for i, place in enumerate(self.places)}, chosen)
+        columns = {query: i for i, query in enumerate(self._read)}
+        served = {
+            place: Served(columns[query.counts], query.matrix)
+            if isinstance(query, Linear)
+            else Served(columns[query])
+            for place, query in zip(self.places, self.queries, strict=True)
+        }
+        return kind(table, self.keys, served, chosen)
+
+
+class Served(NamedTuple):
+    """How a part is made of what was read: of which column, and times which matrix."""
+
+    column: int
+    matrix: Strategy | None = None
 
 
 def scans(parts: Sequence[Part], dialect: str) -> list[Scan]:
@@ -73,6 +104,7 @@ def scans(parts: Sequence[Part], dialect: str) -> list[Scan]:
 
     Raises:
         InputError: groups are to be bought, and nothing selects them.
+        QueryError: the engine does not take a statement.
     """
     queries = [part.query for part in parts]
     for node, keys in {(q.node, q.keys): None for q in queries if isinstance(q.keys, BoughtKeys)}:
@@ -84,7 +116,7 @@ def scans(parts: Sequence[Part], dialect: str) -> list[Scan]:
             )
     found = _scans(queries)
     for scan in found:
-        scan.lowered(dialect)
+        rehearse(scan.lowered(dialect), scan.node)
     return found
 
 
@@ -117,7 +149,7 @@ class Found:
     __slots__ = ("_chosen", "_keys", "_made", "_places", "_table")
 
     def __init__(
-        self, table: Any, keys: AnyKeys, places: Mapping[int, int], chosen: Chosen | None
+        self, table: Any, keys: AnyKeys, places: Mapping[int, Served], chosen: Chosen | None
     ) -> None:
         """Hold the table."""
         self._table, self._keys, self._places, self._chosen = table, keys, places, chosen
@@ -172,7 +204,8 @@ class _Cells(Found):
 
     def exact(self, place: int) -> Exact:
         """Return the numbers of the public cells, or of the groups that appeared; else 0."""
-        counted = self._numbers(f"m{self._places[place]}")
+        column, matrix = self._places[place]
+        counted = self._numbers(f"m{column}")
         keys = self._keys
         if isinstance(keys, BoughtKeys):
             if (chosen := self._chosen) is None:
@@ -184,6 +217,8 @@ class _Cells(Found):
         cells = self._made["index"]
         values = np.zeros(len(keys), np.int64)  # a public cell without rows is 0
         values[cells[cells >= 0]] = counted[cells >= 0]
+        if matrix is not None:
+            return Exact(weighted(matrix, values))
         return Exact(values if keys.columns else values[0])
 
     def _rows(self, chosen: Chosen) -> NDArray[np.int64]:

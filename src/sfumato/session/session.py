@@ -31,6 +31,7 @@ from sfumato.session.opening import (
     ledger_of,
     name_of,
     nonce,
+    unit_of_all,
 )
 from sfumato.session.pacing import Pace, at_once, pace_of
 from sfumato.session.part import Part
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from sfumato.session.batch import Batch
     from sfumato.session.question import Question
     from sfumato.session.sequel import Sequel
+    from sfumato.session.sql import SqlPlan
 
 
 class Session:
@@ -78,6 +80,9 @@ class Session:
             the others; then an answer has intervals about that population: `Release.population`.
         analyst: who asks, where the ledger has shares.
         public: tables that nobody is protected by, by name, for joins: paths or frames.
+        links: which columns hold keys of other tables, as in ``["orders.customer ->
+            customers.id"]``. A table whose unit goes by such a column has the units of the table
+            that it refers to.
         untrusted: whether the analyst may hold a stopwatch. Then noise is drawn with fixed work,
             and every reply comes at a multiple of the quantum after its question.
         quantum: in seconds, one unless it is given; choose it above the slowest question.
@@ -112,6 +117,7 @@ class Session:
         sampled: bool | Mapping[str, bool] = False,
         analyst: str | None = None,
         public: Mapping[str, Any] | None = None,
+        links: Sequence[str] = (),
         untrusted: bool = False,
         quantum: Exactable | None = None,
     ) -> None:
@@ -120,13 +126,18 @@ class Session:
 
         pace = pace_of(untrusted, quantum)
         if isinstance(source, Mapping):
-            tables = declared(source, unit, schema, rows, sampled)
+            tables = declared(source, unit, schema, rows, sampled, links)
+        elif links:
+            raise InputError(
+                "links connect several tables, and this session has one. Pass them by name, as in "
+                "Session({'orders': ..., 'customers': ...}, links=[...])."
+            )
         else:
             facts = Schema(schema) if isinstance(schema, dict) else schema
             called = name or name_of(source)
             tables = {Source(called, facts, unit, rows, sampled): source}  # type: ignore[arg-type]
         backend = DuckDB.open(tables)
-        opened = ledger_of(ledger, budget, next(iter(tables)).unit, {})
+        opened = ledger_of(ledger, budget, unit_of_all(tables), {})
         labels = {}
         for table, given in tables.items():
             is_file = isinstance(given, str | PathLike)
@@ -219,6 +230,78 @@ class Session:
 
         return Batch(self, questions, weights)
 
+    def explain(
+        self,
+        text: str,
+        *,
+        epsilon: Exactable | None = None,
+        delta: Exactable | None = None,
+        rho: Exactable | None = None,
+        accuracy: Any = None,
+        confidence: Exactable | None = None,
+        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+        keys: Any = None,
+    ) -> SqlPlan:
+        """Return what a question in SQL would cost and how far it would err. Free; reads nothing.
+
+        Args:
+            text: the question. It may end with its price: ``WITH EPSILON 0.5 DELTA 1e-6``, ``WITH
+                RHO 0.1`` or ``WITH ERROR 500 AT 95%``.
+            epsilon: the price in ε; with `delta` in (ε, δ).
+            delta: the δ, which allows Gaussian noise and groups that nobody listed.
+            rho: the price in ρ, instead.
+            accuracy: how far counts and sums may be off, instead of a price: ``sf.within(50)``.
+            confidence: the probability with which each interval holds; 95 % unless passed.
+            parameters: values for ``?`` and ``$1`` in order, or for ``:name`` by name.
+            keys: the groups, where neither the schema nor WHERE lists them: ``{"zone": ["A"]}``, or
+                ``sf.bought()``. Those of texts are bought unless they are listed.
+
+        Example: ``session.explain("SELECT zone, COUNT(*) n FROM trips GROUP BY zone", epsilon=1)``.
+        """
+        from sfumato.session.sql import sql_plan
+
+        cost = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "rho": rho,
+            "accuracy": accuracy,
+            "confidence": confidence,
+        }
+        return sql_plan(self, text, parameters, keys, cost)
+
+    def sql(  # noqa: PLR0913 (every fact is named by its keyword)
+        self,
+        text: str,
+        *,
+        epsilon: Exactable | None = None,
+        delta: Exactable | None = None,
+        rho: Exactable | None = None,
+        accuracy: Any = None,
+        confidence: Exactable | None = None,
+        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+        keys: Any = None,
+        request: str | None = None,
+    ) -> Release:
+        """Ask in SQL: pay, and return the answer with its intervals.
+
+        The arguments are those of `explain`, and `request`, an id of your choice for whoever has to
+        retry: the same id is the same request for ever.
+
+        Raises:
+            BudgetExceeded: it costs more than is left; nothing was read.
+        """
+        plan = self.explain(
+            text,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            accuracy=accuracy,
+            confidence=confidence,
+            parameters=parameters,
+            keys=keys,
+        )
+        return plan.release(request=request)
+
     def dummy(self, table: str | None = None, rows: int = 1000) -> pa.Table:
         """Return look-alike rows of a table as Arrow: free, and made from its declaration alone.
 
@@ -229,7 +312,8 @@ class Session:
         from sfumato.session.dummy import dummy
 
         self.table(table)  # refuses one that does not exist
-        return dummy(self._tables[table or next(iter(self._tables))], rows, self._rng)
+        made = self._tables[table or next(iter(self._tables))]
+        return dummy(made, rows, self._rng, self._tables.values())
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -240,6 +324,11 @@ class Session:
         """Return the columns of a public table; it is read once."""
         from sfumato.session.public import read_public
 
+        if name in self._tables and name not in self._public:
+            raise UnknownName(
+                f"{name!r} is a private table, and a name stands for a public one. Pass the table "
+                f"itself: session.table({name!r})."
+            )
         if name not in self._public:
             raise UnknownName(
                 f"no public table {name!r} here; there are: {', '.join(self._public) or 'none'}. "

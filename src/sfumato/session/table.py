@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.core.errors import ExpressionError, QueryError
-from sfumato.core.number import is_integer
+from sfumato.core.number import Exactable, failure_probability, is_integer
 from sfumato.core.schema import Schema
 from sfumato.relation.bought import AnyKeys, BoughtKeys, bought, keys_of
 from sfumato.relation.bound import truncated
-from sfumato.relation.expr import Name, Scope
+from sfumato.relation.expr import Call, Constant, Expr, Name, Scope, known
 from sfumato.relation.keys import Keys
-from sfumato.relation.kind import Words, column_of, kind_of
+from sfumato.relation.kind import Number, Words, column_of, kind_of
 from sfumato.relation.node import (
     Distinct,
     Filter,
@@ -33,9 +33,13 @@ from sfumato.relation.partition import Partition, Slice
 from sfumato.session.asking import Asking
 from sfumato.session.bins import Bins
 from sfumato.session.bounds import undeclared
-from sfumato.session.door import Within, narrowed
+from sfumato.session.column import Column, ordered, width_of
+from sfumato.session.door import Within, leads_as_far, narrowed
+from sfumato.session.joint import joint
 from sfumato.session.output import Output, count, count_name, named
 from sfumato.session.part import Part
+from sfumato.session.points import Points
+from sfumato.session.purse import in_either_view
 from sfumato.session.question import Question
 from sfumato.session.units import Units
 from sfumato.sql.expression import parse
@@ -138,29 +142,44 @@ class Table(Asking):
 
     def join(
         self,
-        public: Any,
-        on: str | Sequence[str] | Mapping[str, str],
+        other: Any,
+        on: str | Sequence[str] | Mapping[str, str] | None = None,
         *,
         how: Literal["inner", "left"] = "inner",
     ) -> Table:
-        """Add the columns of a public table to the rows that have its key.
+        """Add the columns of a public table, or of another private table of the session.
 
-        A snapshot of the public table is taken now, and kinds and bounds of its columns are read
+        Of a public table a snapshot is taken now, and kinds and bounds of its columns are read
         off it. A row counts once for every public row with its key.
 
+        A row of a private table meets rows of its own unit alone, and counts once for each that it
+        meets. Along a link that the owner declared it is one at most. Otherwise the other table
+        gives no more rows of a unit than its owner's caps let count.
+
         Args:
-            public: the name of a public table of the session, or one in your hands: a frame of
-                pandas, Polars or Arrow, or ``{"zone": ["A", "B"], "people": [1200, 800]}``.
-            on: the key column or columns; ``{"zone": "id"}`` where the public one is called
-                otherwise.
-            how: ``"inner"`` drops rows without a public row, ``"left"`` keeps them, with NULL in
-                the new columns.
+            other: a table of the session; the name of a public table of the session, or one in your
+                hands: a frame of pandas, Polars or Arrow, or
+                ``{"zone": ["A", "B"], "people": [1200, 800]}``.
+            on: the column or columns that must be equal; ``{"zone": "id"}`` where the other table's
+                is called otherwise. The column that names the unit stands for the same unit. Of
+                private tables it may be left out where one link leads from one to the other, or
+                where the other has one row of a unit.
+            how: ``"inner"`` drops rows that meet nobody, ``"left"`` keeps them, with NULL in the
+                new columns.
         """
         from sfumato.session.public import read_public, snapshot
 
-        name = public if isinstance(public, str) else "given"
-        data = self._session.public(name) if name is public else read_public(public, name)
-        pairs = on if isinstance(on, Mapping) else {key: key for key in _listed(on)}
+        if isinstance(other, Table):
+            if not leads_as_far(self._session, other._session):
+                raise QueryError(
+                    "a table is joined with a table of the same session, because one budget pays "
+                    "for both; from a part or a scope of it with one of the same, or of the whole."
+                )
+            return self._with(joint(self._node, other._node, on, how))
+        name = other if isinstance(other, str) else "given"
+        data = self._session.public(name) if name is other else read_public(other, name)
+        given = [] if on is None else on
+        pairs = given if isinstance(given, Mapping) else {key: key for key in _listed(given)}
         if not pairs:
             raise QueryError("join needs the column that both tables have: on='zone'.")
         for key in pairs:
@@ -256,6 +275,47 @@ class Table(Asking):
         outputs = {count_name(groups.columns): count()}
         return Question(self._session, self._node, groups, outputs, (note,), first=k)
 
+    def values(self, column: str, *, bins: int | None = None) -> Column:
+        """Return a column as a line of public cells, for `sfumato.ranges`.
+
+        Each value that the schema allows is a cell; a row where it is missing is in none.
+
+        Args:
+            column: a column of numbers, dates or timestamps.
+            bins: cut the declared bounds of a number into about so many cells of equal width.
+        """
+        if not isinstance(column, str):
+            raise QueryError("values takes the name of a column, such as values('fare').")
+        refuse_unit(Name(column), self._node)
+        kind = ordered(column, known(column, self._scope))
+        if undeclared(Name(column), self._node) is not None:
+            raise QueryError(
+                f"no bounds are declared for {column!r}, so that its values are no public list. "
+                f"Ask the owner to declare them."
+            )
+        if bins is None:
+            return Column(column, kind, self, lambda table: _cells(table, column))
+        width = width_of(column, kind, bins) * getattr(kind, "step", 1)
+        cut = Call("floor", (Name(column), Constant(width)))
+        same: dict[str, Expr] = {name: Name(name) for name in self._scope}
+        table = self._with(Project(self._node, tuple({**same, column: cut}.items())))
+        made = ordered(column, table._scope[column])
+        ends = (kind.step, *kind.bounds[::-1]) if isinstance(kind, Number) else ()
+        return Column(column, made, table, lambda table: _cells(table, column), *ends)
+
+    def points(self, x: str, y: str) -> Points:
+        """Return two columns of numbers as points of a plane, for `sfumato.spatial`.
+
+        A row where a coordinate is missing, or is not a number, is no point.
+
+        Args:
+            x: the column of the coordinate across, such as ``"lon"``.
+            y: the column of the coordinate up, such as ``"lat"``.
+        """
+        from sfumato.session.lattice import points_of
+
+        return points_of(self, x, y)
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
@@ -268,7 +328,7 @@ class Table(Asking):
     @property
     def schema(self) -> Schema:
         """The public facts about the columns."""
-        declared = sources(self._node)[0].schema
+        declared = {n: c for s in reversed(sources(self._node)) for n, c in s.schema.items()}
         return Schema(
             {
                 name: declared[name]
@@ -288,20 +348,37 @@ class Table(Asking):
         """What may still be spent."""
         return self._session.remaining
 
-    def measure(self, query: Any, mechanism: Any = None) -> Any:
+    def measure(
+        self,
+        query: Any,
+        mechanism: Any = None,
+        *,
+        delta: Exactable = 0,
+        request: str | None = None,
+    ) -> Any:
         """Charge, read, draw and return: for algorithms that choose their own mechanism.
 
         Args:
             query: a question of `sfumato.relation`; or a list of (question, mechanism), measured
                 in one scan for one charge.
             mechanism: what the exact answer is passed to.
+            delta: a δ to be charged, so that Gaussian noise has an ε and counts in the sum of ε as
+                well. Where that does not fit, it is charged in ρ alone.
+            request: an id of your choice; the same id is the same request for ever.
+
+        Raises:
+            BudgetExceeded: it costs more than is left; nothing was read.
         """
         batch: Sequence[tuple[Any, Any]] = query if mechanism is None else [(query, mechanism)]
         if not isinstance(batch, list | tuple) or not all(_is_pair(each) for each in batch):
             raise QueryError(
                 "measure takes a question and a mechanism, or a list of pairs of the two."
             )
-        releases: tuple[Release, ...] = self._session.perform([Part.of(q, m) for q, m in batch])
+        parts = [Part.of(q, m) for q, m in batch]
+        releases: tuple[Release, ...] = in_either_view(
+            failure_probability(delta),
+            lambda slack: self._session.perform(parts, request=request, delta=slack, fixed=True),
+        )
         return releases if mechanism is None else releases[0]
 
     def __repr__(self) -> str:
@@ -309,7 +386,9 @@ class Table(Asking):
         tables = " and ".join(repr(source.name) for source in sources(self._node))
         steps = size(self._node) - 1
         after = f" after {steps} step{'s' * (steps > 1)}" if steps else ""
-        return f"<private table {tables}{after}: {', '.join(self.columns)}; {self.unit!r}>"
+        scope = self._session.scope if isinstance(self._session, Within) else None
+        inside = "" if scope is None else f", in a scope of {scope.budget!r}"
+        return f"<private table {tables}{after}: {', '.join(self.columns)}; {self.unit!r}{inside}>"
 
     def _with(self, node: Node) -> Table:
         if size(node) > LONGEST:
@@ -348,6 +427,21 @@ class Grouped(Asking):
         if self._keys.cells is None:
             return f"<groups by {by}, to be bought, of {self._table!r}>"
         return f"<{self._keys.cells:,} public groups by {by} of {self._table!r}>"
+
+
+def computed(table: Table, name: str, expression: Expr) -> Table:
+    """Return a table with a column more, of an expression that was built and not written.
+
+    What is put together from names of columns may not pass through text: ``fare-usd`` is a column,
+    and a difference when it is read again.
+    """
+    kept: dict[str, Expr] = {each: Name(each) for each in table.columns}
+    return table._with(Project(table._node, tuple({**kept, name: expression}.items())))
+
+
+def _cells(table: Table, column: str) -> Any:
+    """Return the question how many rows each value of a column has."""
+    return table.group_by(column).count().queries[0]
 
 
 def _is_pair(given: object) -> bool:

@@ -63,7 +63,8 @@ class Units:
 
     def _summary(self, output: Output) -> Summary:
         function = output.function if isinstance(output, Output) else None
-        if function not in ("count", "sum", "mean", "min", "max") or output.bounds:
+        buys = function is not None and (output.bounds or output.per_unit is not None)
+        if function not in ("count", "sum", "mean", "min", "max") or buys:
             raise ExpressionError(
                 f"of the rows of one unit there are {', '.join(get_args(Function))}, and not "
                 f"{output!r}. Ask the rest of the table that agg returns."

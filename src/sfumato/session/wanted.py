@@ -23,7 +23,7 @@ from sfumato.relation import (
 )
 from sfumato.relation.expr import typed
 from sfumato.relation.kind import Day, Instant, Number, Truth
-from sfumato.relation.node import refuse_unit, scope, sources
+from sfumato.relation.node import names_unit, refuse_keys, refuse_unit, scope
 from sfumato.session.bounds import unbounded, undeclared
 from sfumato.session.output import HALF, Output
 from sfumato.sql.expression import parse
@@ -63,11 +63,16 @@ class Wanted:
     def stands_alone(self) -> bool:
         """Whether it is measured by a question of its own, about a relation of its own.
 
-        So are counts of different values, and sums that are clamped unit by unit.
+        So are counts of different values, sums that are clamped unit by unit, and races.
         """
         if self.function == "count_distinct":
             return self.expr is not None
         return self.output.per_unit is not None
+
+    @property
+    def is_race(self) -> bool:
+        """Whether a race finds how much of one unit counts."""
+        return self.output.is_race
 
     @property
     def center(self) -> int:
@@ -126,7 +131,7 @@ def _bound(name: str, output: Output, node: Node, ranges: Mapping[str, Ends]) ->
         )
     if output.text is None:
         return _of_rows(name, output)
-    visible, expr = scope(node), parse(output.text)
+    visible, expr = scope(node), output.expr or _read(output.text, node)
     if output.function == "count_distinct" and _is_unit(expr, node):
         return Wanted(name, output, None, None)
     refuse_unit(expr, node)
@@ -165,7 +170,15 @@ def _bound(name: str, output: Output, node: Node, ranges: Mapping[str, Ends]) ->
             f"{output!r} needs a number, and {output.text!r} is {found.what}. "
             f"Count it, or group by it."
         )
+    _refuse_negative(output, found.kind)
     return Wanted(name, output, expr, found.kind)
+
+
+def _read(text: str, node: Node) -> Expr:
+    """Read an expression; in it a name alone does not say which of several tables it means."""
+    expr = parse(text)
+    refuse_keys(expr, node)
+    return expr
 
 
 def _of_rows(name: str, output: Output) -> Wanted:
@@ -179,8 +192,17 @@ def _of_rows(name: str, output: Output) -> Wanted:
     return Wanted(name, output, None, None)
 
 
+def _refuse_negative(output: Output, kind: Number) -> None:
+    """Refuse a race of numbers that may be negative: to clamp them may raise a total."""
+    if output.is_race and kind.low < 0:
+        raise ExpressionError(
+            f"{output!r} needs numbers from 0 up, and {output.text!r} may be negative: a total in "
+            f"which units are clamped would then not always be the lower one. Ask for what is "
+            f"above 0 and for what is below it apart, as in clamp({output.text}, 0, 1000); or pass "
+            f"the range of one unit, as in per_unit=(-300, 300)."
+        )
+
+
 def _is_unit(expr: Expr, node: Node) -> bool:
     """Say whether an expression is the column that names the unit, in every table."""
-    if not isinstance(expr, Name) or expr.name in scope(node):
-        return False
-    return all(source.unit.column == expr.name for source in sources(node))
+    return isinstance(expr, Name) and names_unit(expr.name, node)

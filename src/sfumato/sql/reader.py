@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from sqlglot import exp, parse_one, tokenize
-from sqlglot.errors import ParseError, TokenError
+from sqlglot import exp, parse_one
+from sqlglot.errors import ParseError
 
 from sfumato.core.errors import ExpressionError
 from sfumato.relation.expr import Expr
 from sfumato.sql.place import at, shortened
 from sfumato.sql.refusal import too_deep, unread
 from sfumato.sql.translation import translated
-
-_DIALECT = "duckdb"
+from sfumato.sql.tree import DIALECT, parsing, words
 
 
 def read(text: str) -> Expr:
@@ -22,12 +21,9 @@ def read(text: str) -> Expr:
     """
     try:
         _check_words(text)
-        return translated(parse_one(text, read=_DIALECT, into=exp.Condition), text)
-    except TokenError:
-        raise ExpressionError(
-            f"a quote or a comment is opened and not closed in {shortened(text)}. Close it; a "
-            f"quote inside of a text is written twice: 'it''s'."
-        ) from None
+        with parsing():
+            tree = parse_one(text, read=DIALECT, into=exp.Condition)
+        return translated(tree, text)
     except ParseError as problem:
         raise unread(problem, text) from None
     except RecursionError:
@@ -36,7 +32,7 @@ def read(text: str) -> Expr:
 
 def _check_words(text: str) -> None:
     """Refuse what the parser would skip over, or take for a command."""
-    tokens = tokenize(text, read=_DIALECT)
+    tokens = words(text, ExpressionError)
     if not tokens:
         raise ExpressionError("the expression is empty. Write one, as in 'hour < 9'.")
     before = ""

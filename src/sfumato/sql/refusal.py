@@ -21,7 +21,7 @@ _REASONS: tuple[tuple[tuple[type, ...], str, str], ...] = (
     (
         (exp.Query, exp.Exists, exp.Any, exp.All, exp.Subquery),
         "a subquery",
-        f"{_ROW}. Filter and compute columns step by step instead.",
+        f"{_ROW}. In SQL, put it into FROM and join it; elsewhere, compute columns step by step.",
     ),
     (
         (exp.Window, exp.WithinGroup, exp.IgnoreNulls, exp.Filter),
@@ -57,51 +57,68 @@ _REASONS: tuple[tuple[tuple[type, ...], str, str], ...] = (
     ),
     (
         (exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike, exp.SimilarTo, exp.Glob),
-        "a comparison of patterns",
-        "Compare with whole values: = or IN ('A', 'B').",
+        "this comparison of patterns",
+        "Use LIKE with one pattern: zone LIKE 'A%', in which % is any text and _ one character.",
     ),
-    ((exp.Pow,), "a power", "Multiply: x * x."),
-    ((exp.DPipe, exp.Concat), "a joining of texts", "Group by the columns side by side instead."),
+    (
+        (exp.Sqrt, exp.Cbrt),
+        "a root without a step",
+        "Use root(x, 0.01), which says on which grid to round down.",
+    ),
+    (
+        (exp.Ln, exp.Log, exp.Exp),
+        "a logarithm or an exponential",
+        "It is no whole number of steps. magnitude(x) makes bins that grow with the number.",
+    ),
+    ((exp.ConcatWs,), "a joining of texts with a separator", "Write a || '-' || b."),
+    (
+        (exp.TimeToStr, exp.StrToTime),
+        "a date in a format",
+        "Use its parts, as in year(d), or CAST(d AS VARCHAR) for ISO form.",
+    ),
     (
         (exp.ArrayOverlaps, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.Xor),
         "bit arithmetic",
         "Join conditions with AND, OR and NOT.",
     ),
-    (
-        (exp.NullSafeEQ, exp.NullSafeNEQ),
-        "IS DISTINCT FROM",
-        "Write x = y, and IS NULL for what is missing.",
-    ),
-    ((exp.Is,), "IS with anything but NULL", "Write coalesce(condition, FALSE), or IS NULL."),
+    ((exp.Is,), "IS with anything but NULL, TRUE or FALSE", "Write x = y, or IS NULL."),
     ((exp.In,), "IN without a list", "Write the values in parentheses: zone IN ('A', 'B')."),
     ((exp.Between,), "this kind of BETWEEN", "Write x BETWEEN low AND high."),
     (
-        (exp.TryCast,),
-        "TRY_CAST",
-        "Every cast here is safe. Write CAST(x AS INTEGER).",
-    ),
-    (
         (exp.Cast,),
         "a cast to this type",
-        "CAST(x AS INTEGER) rounds a number or counts a condition; CAST(t AS DATE) takes the day.",
+        "Cast to INTEGER, BIGINT, DECIMAL(12, 2), DOUBLE, VARCHAR, BOOLEAN, DATE or TIMESTAMP; "
+        "left(x, 3) cuts a text.",
     ),
-    ((exp.Interval,), "an interval", "Compare with a date: d >= DATE '2026-01-31'."),
+    (
+        (exp.Interval,),
+        "this interval",
+        "Add a whole number of seconds, minutes, hours, days, weeks, months, quarters or years to "
+        "a date or timestamp: d + INTERVAL 3 DAY.",
+    ),
     (
         (exp.HexString, exp.BitString, exp.ByteString, exp.RawString, exp.National),
         "this way to write a text",
         "Write it in single quotes: 'A'.",
     ),
     ((exp.Alias, exp.PropertyEQ), "a new name", "Name the result outside of the expression."),
-    (
-        (exp.DayOfWeek,),
-        "a day of the week that begins on Sunday",
-        "Use weekday(d): Monday is 1, Sunday 7.",
-    ),
     ((exp.Trunc,), "trunc", "Use floor(x), ceil(x) or round(x, digits)."),
-    ((exp.Extract,), "this part of a date", "Extract year, quarter, month, day, hour or minute."),
+    (
+        (exp.Extract,),
+        "this part of a date",
+        "Extract year, quarter, month, week, day, hour, minute or second, isodow, dow or doy.",
+    ),
     ((exp.Column,), "a name of several parts, or of none", "Write the column's name alone."),
 )
-_SYNTAX = ("and", "or", "not", "in", "case")
+_CLAUSES = ("SELECT", "FROM", "JOIN", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET")
+_QUESTION = (
+    "A question is SELECT ... FROM ... WHERE ... GROUP BY ... HAVING ... ORDER BY ... LIMIT, in "
+    "this order; texts go in single quotes, names that are words of SQL in double quotes."
+)
+_SYNTAX = (
+    *("and", "or", "not", "in", "case", "like", "ilike"),
+    *("tinyint", "smallint", "bigint", "decimal", "double", "boolean", "timestamp", "varchar"),
+)
 _CALLED = sorted(name for name in FUNCTIONS if name.isidentifier() and name not in _SYNTAX)
 
 
@@ -131,6 +148,15 @@ def misused(node: Any, name: str, text: str) -> ExpressionError:
     )
 
 
+def no_unit(node: Any, text: str) -> ExpressionError:
+    """Return the error for a unit of time that is not counted in."""
+    return ExpressionError(
+        f"this names no unit of time that is counted here: {piece(node, text)}. Use second, "
+        f"minute, hour, day, week, month, quarter or year, as in date_trunc('month', d) or d + "
+        f"INTERVAL 3 DAY."
+    )
+
+
 def too_deep(text: str) -> ExpressionError:
     """Return the error for an expression that is nested beyond reason."""
     return ExpressionError(
@@ -139,27 +165,42 @@ def too_deep(text: str) -> ExpressionError:
     )
 
 
-def unread(problem: ParseError, text: str) -> ExpressionError:
-    """Return the error for text that is no SQL expression."""
+def unread(problem: ParseError, text: str, *, question: bool = False) -> ExpressionError:
+    """Return the error for text that is no SQL expression, or no question in SQL."""
     found = problem.errors[0] if problem.errors else {}
     near, said = str(found.get("highlight") or ""), str(found.get("description") or "")
     if not near:
-        return ExpressionError(f"{shortened(text)} is no expression. Write one, as in 'hour < 9'.")
+        what = "cannot be read as SQL" if question else "is no expression"
+        mend = _QUESTION if question else "Write one, as in 'hour < 9'."
+        return ExpressionError(f"{shortened(text)} {what}. {mend}")
     # The parser counts to the end of the word.
     where = f"line {found['line']}, column {max(int(found['col']) - len(near) + 1, 1)}"
     if said.startswith("Expecting"):
         what, mend = f"{said[10:]!r} is missing behind {near!r}", "Close what was opened."
     elif said.startswith("Required"):
-        what, mend = f"something is missing beside {near!r}", "An operator needs both its sides."
+        what = f"something is missing beside {near!r}"
+        mend = "An operator needs both its sides, a function its arguments."
     elif said.startswith("The number of provided"):
         what, mend = f"a function has too many arguments before {near!r}", "Remove some."
     else:
         what = f"{near!r} does not fit here"
         mend = (
-            "Write one expression, texts in single quotes, and a column whose name has blanks or "
-            "is a word of SQL in double quotes."
+            f"{_misspelled(found, near)}{_QUESTION}"
+            if question
+            else "Write one expression, texts in single quotes, and a column whose name has blanks "
+            "or is a word of SQL in double quotes."
         )
     return ExpressionError(f"{what} ({where} of {shortened(text)}). {mend}")
+
+
+def _misspelled(found: dict[str, Any], near: str) -> str:
+    """Ask whether a clause was meant by the word that does not fit, or by the one before it."""
+    before = str(found.get("start_context") or "").split()[-1:]
+    for word_ in (*before, near):
+        close = get_close_matches(word_.upper(), _CLAUSES, 1, cutoff=0.7)
+        if close and word_.upper() not in _CLAUSES:
+            return f"Did you mean {close[0]} by {word_!r}? "
+    return ""
 
 
 def _unknown_function(node: exp.Expression, text: str) -> ExpressionError:

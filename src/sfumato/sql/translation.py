@@ -17,47 +17,12 @@ from sfumato.core.errors import ExpressionError, NumberError
 from sfumato.core.number import exact
 from sfumato.relation.expr import Call, Constant, Expr, Name
 from sfumato.sql.place import piece
-from sfumato.sql.refusal import DEEPEST, misused, refused, too_deep
+from sfumato.sql.refusal import DEEPEST, misused, no_unit, refused, too_deep
+from sfumato.sql.select import filled
+from sfumato.sql.vocabulary import BINARY, CALLED, CASTS, CHAINS, FUNCTIONS, PARTS, UNITS
 
-_BINARY: dict[type, str] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.IntDiv: "//",
-    exp.Mod: "%",
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-}
-_CHAINS: dict[type, str] = {exp.And: "and", exp.Or: "or"}
-# Functions that the parser knows, and where in its node their arguments are, in order.
-_FUNCTIONS: dict[type, tuple[str, tuple[str, ...]]] = {
-    exp.Abs: ("abs", ("this",)),
-    exp.Floor: ("floor", ("this", "decimals")),
-    exp.Ceil: ("ceil", ("this", "decimals")),
-    exp.Round: ("round", ("this", "decimals")),
-    exp.Least: ("least", ("this", "expressions")),
-    exp.Greatest: ("greatest", ("this", "expressions")),
-    exp.Coalesce: ("coalesce", ("this", "expressions")),
-    exp.Nullif: ("nullif", ("this", "expression")),
-    exp.Year: ("year", ("this",)),
-    exp.Quarter: ("quarter", ("this",)),
-    exp.Month: ("month", ("this",)),
-    exp.Day: ("day", ("this",)),
-    exp.DayOfMonth: ("day", ("this",)),
-    exp.DayOfWeekIso: ("weekday", ("this",)),
-    exp.Hour: ("hour", ("this",)),
-    exp.Minute: ("minute", ("this",)),
-    exp.Date: ("date", ("this",)),
-}
-_CALLED = {name: name for name in ("clamp", "divide", "integer", "is_null", "magnitude", "weekday")}
-_CALLED["isnull"] = "is_null"
-_PARTS = {name: name for name in ("year", "quarter", "month", "day", "weekday", "hour", "minute")}
-_PARTS["isodow"] = "weekday"
+_FALSE = Constant(False)
+MOST_PARTS = 5_000  # of an expression in which SQL writes one part several times
 
 
 def translated(node: Any, text: str, depth: int = 0) -> Expr:
@@ -117,7 +82,12 @@ def _not(node: exp.Not, text: str, depth: int) -> Expr:
 
 
 def _binary(node: exp.Binary, text: str, depth: int) -> Expr:
-    return _call(_BINARY[type(node)], [node.this, node.expression], text, depth)
+    sides = [node.this, node.expression]
+    if isinstance(sides[0], exp.Interval) and isinstance(node, exp.Add):
+        sides.reverse()
+    if isinstance(sides[1], exp.Interval) and isinstance(node, exp.Add | exp.Sub):
+        return _moved(sides[0], sides[1], text, depth, back=isinstance(node, exp.Sub))
+    return _call(BINARY[type(node)], [node.this, node.expression], text, depth)
 
 
 def _chain(node: exp.Connector, text: str, depth: int) -> Expr:
@@ -127,14 +97,32 @@ def _chain(node: exp.Connector, text: str, depth: int) -> Expr:
     while type(inner) is of:
         last.append(inner.expression)
         inner = inner.this
-    return _call(_CHAINS[of], [inner, *reversed(last)], text, depth)
+    return _call(CHAINS[of], [inner, *reversed(last)], text, depth)
+
+
+def _sized(found: Call, repeated: Expr, text: str) -> Call:
+    """Return a call that has one part several times; nested, it would grow without end.
+
+    Raises:
+        ExpressionError: it is too large already.
+    """
+    if not isinstance(repeated, Call):
+        return found
+    left, size = list[Expr]([found]), 0
+    while left:
+        part, size = left.pop(), size + 1
+        if isinstance(part, Call):
+            left += part.arguments
+        if size > MOST_PARTS:
+            raise too_deep(text)
+    return found
 
 
 def _between(node: exp.Between, text: str, depth: int) -> Expr:
     if node.args.get("symmetric"):
         raise refused(node, text)
     this, low, high = (translated(node.args.get(k), text, depth) for k in ("this", "low", "high"))
-    return Call("and", (Call(">=", (this, low)), Call("<=", (this, high))))
+    return _sized(Call("and", (Call(">=", (this, low)), Call("<=", (this, high)))), this, text)
 
 
 def _in(node: exp.In, text: str, depth: int) -> Expr:
@@ -144,23 +132,57 @@ def _in(node: exp.In, text: str, depth: int) -> Expr:
 
 
 def _is(node: exp.Is, text: str, depth: int) -> Expr:
-    if not isinstance(node.expression, exp.Null):
+    if isinstance(node.expression, exp.Null):
+        return _call("is_null", [node.this], text, depth)
+    if not isinstance(node.expression, exp.Boolean):
         raise refused(node, text)
-    return _call("is_null", [node.this], text, depth)
+    this = translated(node.this, text, depth)
+    return Call("coalesce", (this if node.expression.this else Call("not", (this,)), _FALSE))
+
+
+def _same(node: exp.NullSafeEQ | exp.NullSafeNEQ, text: str, depth: int) -> Expr:
+    """Translate IS NOT DISTINCT FROM: equal, or both missing."""
+    sides = [translated(side, text, depth) for side in (node.this, node.expression)]
+    missing = tuple(Call("is_null", (side,)) for side in sides)
+    if Constant(None) in sides:  # nothing can be compared with it
+        alike: Expr = missing[sides.index(Constant(None)) - 1]
+    else:
+        alike = Call("coalesce", (Call("=", tuple(sides)), Call("and", missing)))
+        for side in sides:
+            _sized(alike, side, text)
+    return alike if isinstance(node, exp.NullSafeEQ) else Call("not", (alike,))
+
+
+def _like(node: exp.Like | exp.ILike, text: str, depth: int, escape: Any = None) -> Expr:
+    listed = isinstance(node.expression, exp.Any | exp.All)
+    if listed or _filled(node) != {"this", "expression"}:
+        raise refused(node, text)
+    name = "like" if isinstance(node, exp.Like) else "ilike"
+    parts = [node.this, node.expression, *([] if escape is None else [escape])]
+    found = _call(name, parts, text, depth)
+    return Call("not", (found,)) if node.args.get("negate") else found
+
+
+def _escaped(node: exp.Escape, text: str, depth: int) -> Expr:
+    if type(node.this) not in (exp.Like, exp.ILike):
+        raise refused(node.this, text)
+    return _like(node.this, text, depth, node.expression)
 
 
 def _case(node: exp.Case, text: str, depth: int) -> Expr:
-    subject = node.args.get("this")
+    given = node.args.get("this")
+    subject = None if given is None else translated(given, text, depth)
     parts: list[Expr] = []
     for arm in node.args["ifs"]:
         condition = translated(arm.this, text, depth)
         if subject is not None:
-            condition = Call("=", (translated(subject, text, depth), condition))
+            condition = Call("=", (subject, condition))
         parts += [condition, translated(arm.args.get("true"), text, depth)]
     default = node.args.get("default")
     if default is not None:
         parts.append(translated(default, text, depth))
-    return Call("case", tuple(parts))
+    found = Call("case", tuple(parts))
+    return found if subject is None else _sized(found, subject, text)
 
 
 def _if(node: exp.If, text: str, depth: int) -> Expr:
@@ -170,15 +192,14 @@ def _if(node: exp.If, text: str, depth: int) -> Expr:
 
 
 def _cast(node: exp.Cast, text: str, depth: int) -> Expr:
-    to, this = node.to.this, node.this
-    if to in (exp.DataType.Type.INT, exp.DataType.Type.BIGINT):
-        return _call("integer", [this], text, depth)
-    moment = {exp.DataType.Type.DATE: date, exp.DataType.Type.TIMESTAMPNTZ: datetime}.get(to)
+    this, name = node.this, CASTS.get(node.to.this)
+    moment = {"date": date, "timestamp": datetime}.get(name or "")
     if moment is not None and isinstance(this, exp.Literal) and this.is_string:
         return _moment(this, moment, text)
-    if moment is date:
-        return _call("date", [this], text, depth)
-    raise refused(node, text)
+    if name is None or (node.to.expressions and name != "decimal"):
+        raise refused(node, text)
+    found = _call(name, [this, *(size.this for size in node.to.expressions)], text, depth)
+    return Call(name, (*found.arguments, Constant(0))) if len(found.arguments) == 2 else found
 
 
 def _moment(node: exp.Literal, kind: type[date], text: str) -> Constant:
@@ -197,14 +218,91 @@ def _moment(node: exp.Literal, kind: type[date], text: str) -> Constant:
 
 
 def _extract(node: exp.Extract, text: str, depth: int) -> Expr:
-    part = _PARTS.get(node.this.name.lower())
+    part = PARTS.get(node.this.name.lower())
     if part is None:
         raise refused(node, text)
     return _call(part, [node.expression], text, depth)
 
 
+def _unit(node: Any, text: str) -> Constant:
+    """Return a unit of time by its one name: DAYS is day."""
+    unit = node.args.get("unit")
+    name = UNITS.get(unit.name.lower()) if isinstance(unit, exp.Var | exp.Literal) else None
+    if name is None:
+        raise no_unit(node, text)
+    return Constant(name)
+
+
+def _truncated(node: exp.TimestampTrunc, text: str, depth: int) -> Expr:
+    if _filled(node) != {"this", "unit"}:
+        raise misused(node, "date_trunc", text)
+    return Call("date_trunc", (_unit(node, text), translated(node.this, text, depth)))
+
+
+def _difference(node: exp.DateDiff, text: str, depth: int) -> Expr:
+    if _filled(node) != {"this", "expression", "unit"}:
+        raise misused(node, "date_diff", text)
+    ends = (translated(end, text, depth) for end in (node.expression, node.this))
+    return Call("date_diff", (_unit(node, text), *ends))
+
+
+def _added(node: exp.DateAdd | exp.DateSub, text: str, depth: int) -> Expr:
+    back = isinstance(node, exp.DateSub)
+    if isinstance(node.expression, exp.Interval):
+        return _moved(node.this, node.expression, text, depth, back=back)
+    if not node.args.get("unit"):  # date_add(d, 3, 'day') comes with its unit, or not at all
+        raise misused(node, "date_add", text)
+    count = translated(node.expression, text, depth)
+    count = Call("-", (count,)) if back else count
+    return Call("date_add", (translated(node.this, text, depth), count, _unit(node, text)))
+
+
+def _moved(moment: Any, span: exp.Interval, text: str, depth: int, *, back: bool) -> Expr:
+    """Translate d + INTERVAL 3 DAY."""
+    count = span.this.unnest() if isinstance(span.this, exp.Expression) else None
+    sign = -1 if back else 1
+    if isinstance(count, exp.Neg):
+        count, sign = count.this, -sign
+    if not isinstance(count, exp.Literal):
+        raise refused(span, text)
+    try:
+        size = exact(str(count.this), "the interval")
+    except NumberError:
+        raise refused(span, text) from None
+    if size.denominator != 1:
+        raise refused(span, text)
+    moved = Constant(int(sign * size))
+    return Call("date_add", (translated(moment, text, depth), moved, _unit(span, text)))
+
+
+def _trim(node: exp.Trim, text: str, depth: int) -> Expr:
+    places = {"LEADING": "ltrim", "TRAILING": "rtrim"}
+    name = places.get(str(node.args.get("position") or ""), "trim")
+    if not _filled(node).issubset({"this", "expression", "position"}):
+        raise misused(node, name, text)
+    more = node.args.get("expression")
+    return _call(name, [node.this, *([] if more is None else [more])], text, depth)
+
+
+def _place(node: exp.StrPosition, text: str, depth: int) -> Expr:
+    """Translate strpos(x, 'a'); position(x, 'a') means this to some engines and not to others."""
+    turned = isinstance(node.this, exp.Literal) and not isinstance(node.args["substr"], exp.Literal)
+    if turned or _filled(node) != {"this", "substr"}:
+        raise misused(node, "strpos", text)
+    return _call("strpos", [node.this, node.args["substr"]], text, depth)
+
+
+def _joined(node: exp.DPipe, text: str, depth: int) -> Expr:
+    """Translate a || b || c, which the parser nests, as one function of three."""
+    last, inner = [], node
+    while isinstance(inner, exp.DPipe):
+        last.append(inner.expression)
+        inner = inner.this
+    return _call("||", [inner, *reversed(last)], text, depth)
+
+
 def _function(node: exp.Func, text: str, depth: int) -> Expr:
-    name, keys = _FUNCTIONS[type(node)]
+    name, keys = FUNCTIONS[type(node)]
     if not _filled(node).issubset(keys):
         raise misused(node, name, text)
     found = [node.args[key] for key in keys if node.args.get(key) is not None]
@@ -216,17 +314,16 @@ def _called(node: exp.Anonymous, text: str, depth: int) -> Expr:
     name, given = node.name.lower(), node.expressions
     if name in ("date_part", "datepart") and len(given) == 2 and given[0].is_string:
         name, given = given[0].name.lower(), given[1:]
-        if name not in _PARTS:
+        if name not in PARTS:
             raise refused(exp.Extract(this=node.expressions[0], expression=given[0]), text)
-        return _call(_PARTS[name], given, text, depth)
-    if name not in _CALLED:
+        return _call(PARTS[name], given, text, depth)
+    if name not in CALLED:
         raise refused(node, text)
-    return _call(_CALLED[name], given, text, depth)
+    return _call(CALLED[name], given, text, depth)
 
 
 def _filled(node: Any) -> set[str]:
-    """Return which arguments a node has; flags that the parser sets by itself are none."""
-    return {k for k, v in node.args.items() if v not in (None, []) and not isinstance(v, bool)}
+    return set(filled(node, flags=False))
 
 
 _NODES: dict[type, Callable[[Any, str, int], Expr]] = {
@@ -240,12 +337,26 @@ _NODES: dict[type, Callable[[Any, str, int], Expr]] = {
     exp.Between: _between,
     exp.In: _in,
     exp.Is: _is,
+    exp.NullSafeEQ: _same,
+    exp.NullSafeNEQ: _same,
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.Escape: _escaped,
     exp.Case: _case,
     exp.If: _if,
     exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Trim: _trim,
+    exp.StrPosition: _place,
+    exp.DPipe: _joined,
+    exp.TimestampTrunc: _truncated,
+    exp.DateTrunc: _truncated,
+    exp.DateDiff: _difference,
+    exp.DateAdd: _added,
+    exp.DateSub: _added,
     exp.Extract: _extract,
     exp.Anonymous: _called,
-    **dict.fromkeys(_BINARY, _binary),
-    **dict.fromkeys(_CHAINS, _chain),
-    **dict.fromkeys(_FUNCTIONS, _function),
+    **dict.fromkeys(BINARY, _binary),
+    **dict.fromkeys(CHAINS, _chain),
+    **dict.fromkeys(FUNCTIONS, _function),
 }

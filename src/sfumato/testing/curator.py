@@ -16,6 +16,7 @@ import numpy as np
 from sfumato import accounting
 from sfumato.core.budget import Budget
 from sfumato.core.errors import InputError
+from sfumato.core.number import Exactable, failure_probability
 from sfumato.core.schema import Schema
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.core.unit import Unit
@@ -93,11 +94,12 @@ class FakeCurator:
         """What may still be spent, in both views."""
         return self._purse.remaining
 
-    def measure(self, query: Any, mechanism: Any = None) -> Any:
+    def measure(self, query: Any, mechanism: Any = None, *, delta: Exactable = 0) -> Any:
         """Charge, then read, draw and return; a batch is charged whole before anything is read."""
+        slack = failure_probability(delta)
         batch = query if mechanism is None else [(query, mechanism)]
         planned = [(q, m, s := q.sensitivity(self.unit), m.loss(s)) for q, m in batch]
-        self._purse.pay(accounting.charge(accounting.compose([loss for *_, loss in planned])))
+        self._purse.pay_for(accounting.compose([loss for *_, loss in planned]), slack)
         answers = [self._answer(q, m, s, loss) for q, m, s, loss in planned]
         return answers if mechanism is None else answers[0]
 
@@ -116,7 +118,7 @@ class FakeCurator:
         """Lend part of the budget: inside, it is the limit too; what is spent counts outside."""
         inner = self._over(self._rows)
         inner.budget = budget
-        inner._purse = Purse(accounting.Limits.of(budget), around=self._purse)
+        inner._purse = self._purse.lent(budget, self.unit.neighbors)
         yield inner
 
     def partition(self, column: str, keys: Sequence[Hashable]) -> Mapping[Hashable, FakeCurator]:

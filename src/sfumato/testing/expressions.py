@@ -21,9 +21,25 @@ from sfumato.relation.expr import Scope, typed
 from sfumato.relation.kind import Day, Instant, Kind, Label, Number, Truth, Words, domain, value
 
 _ORDERED = ("=", "<>", "<", "<=", ">", ">=")
-_DAYS, _HOURS = ("year", "quarter", "month", "day", "weekday"), ("hour", "minute")
+_DAYS = ("year", "quarter", "month", "day", "weekday", "week", "dayofyear", "dayofweek")
+_HOURS = ("hour", "minute", "second")
+_UNITS = ("day", "week", "month", "quarter", "year", "hour", "minute")
+_SPELLED = (
+    *("lower", "upper", "trim", "ltrim", "rtrim", "left", "right", "substr", "split_part"),
+    *("replace", "||", "concat", "varchar"),
+)
+_WHOLE = ("tinyint", "smallint", "integer", "bigint")
+_FOUND = ("starts_with", "ends_with", "contains")
+_PATTERNS = ("%", "A%", "%t'%", "_", "", "%_%B%")
 _NUMBERS = (0, 1, -1, 2, 3, -5, Fraction(1, 2), Fraction(-7, 3), 10, 2**33)
 _POSITIVE = (1, 2, 3, Fraction(1, 2), Fraction(3, 7), 10)
+# Functions of a number and a constant.
+_CONSTANT: dict[str, Sequence[Any]] = {
+    **dict.fromkeys(("//", "%", "floor", "ceil", "magnitude", "root"), _POSITIVE),
+    "/": (*_POSITIVE, -2),
+    "round": (0, 1, -1),
+    "power": (1, 2, 3),
+}
 TEXTS = ("A", "", "B", "it's", "é", "x\n'y")
 _CONSTANTS: dict[type[Kind], Sequence[Any]] = {
     Number: _NUMBERS,
@@ -94,6 +110,31 @@ class _Pen:
             return Constant(self.one(TEXTS))
         return Constant(value(kind, self.one(every[:8])))
 
+    def text(self) -> Expr | None:
+        """Return a text or a category; None if the scope has neither."""
+        kinds = self.kinds(Words, Label)
+        return self.expr(self.one(kinds)) if kinds else None
+
+    def spelled(self, kind: type[Kind]) -> Expr:
+        """Return a text made of another; a category of whole numbers is refused later."""
+        first = self.expr(kind)
+        name = self.one(_SPELLED)
+        match name:
+            case "left" | "right":
+                return Call(name, (first, Constant(self.one((0, 1, 3)))))
+            case "substr":
+                return Call(name, (first, Constant(2), Constant(self.one((0, 1, 5)))))
+            case "split_part":
+                return Call(name, (first, Constant("'"), Constant(self.one((1, 2)))))
+            case "replace":
+                return Call(name, (first, Constant(self.one(("A", "'"))), Constant("B")))
+            case "||" | "concat":
+                rest = (first, Constant(self.one(TEXTS)))
+                return Call(name, self.one((rest, rest[::-1])))
+            case "varchar":
+                return Call(name, (self.expr(self.one((kind, *self.kinds(Truth, Day)))),))
+        return Call(name, (first,))
+
     def choice(self, kind: type[Kind]) -> Expr:
         """Return one of several values: by a condition, by the first that is known."""
         name = self.one(("case", "coalesce", "nullif", "least"))
@@ -115,39 +156,47 @@ class _Pen:
 def _number(pen: _Pen) -> Expr:
     moments = pen.kinds(Instant)
     days = [*moments, *pen.kinds(Day)]
-    name = pen.one((*_NUMERIC, *(_DAYS if days else ()), *(_HOURS if moments else ())))
+    dated = (*_DAYS, "date_diff") if days else ()
+    name = pen.one((*_NUMERIC, *dated, *(_HOURS if moments else ())))
     match name:
         case name if name in (*_DAYS, *_HOURS):
             return Call(name, (pen.expr(pen.one(days if name in _DAYS else moments)),))
-        case "integer":
-            return Call("integer", (pen.expr(pen.one((Truth, Number))),))
+        case "date_diff":
+            unit, kind = Constant(pen.one(_UNITS)), pen.one(days)
+            return Call(name, (unit, pen.expr(kind), pen.expr(kind)))
+        case "double":
+            return Call(name, (pen.expr(pen.one((Number, Truth))),))
+        case name if name in _WHOLE and pen.one((True, False)):
+            return Call(name, (pen.expr(pen.one((Truth, Number))),))
+        case name if name in ("length", "strpos", "decimal", *_WHOLE):
+            found = pen.text()
+            more = {"strpos": (Constant("A"),), "decimal": (Constant(4), Constant(1))}
+            return pen.choice(Number) if found is None else Call(name, (found, *more.get(name, ())))
         case "+" | "*" | "-":
             return Call(name, (pen.expr(Number), pen.expr(Number)))
-        case "/":
-            return Call(name, (pen.expr(Number), Constant(pen.one((*_POSITIVE, -2)))))
-        case "//" | "%" | "floor" | "ceil" | "magnitude":
-            return Call(name, (pen.expr(Number), Constant(pen.one(_POSITIVE))))
-        case "round":
-            return Call(name, (pen.expr(Number), Constant(pen.one((0, 1, -1)))))
+        case name if name in _CONSTANT:
+            return Call(name, (pen.expr(Number), Constant(pen.one(_CONSTANT[name]))))
         case "divide":
             step = Constant(pen.one(_POSITIVE))
             return Call(name, (pen.expr(Number), pen.expr(Number), step))
         case "clamp":
-            ends = (Constant(pen.one(_NUMBERS)), Constant(pen.one(_NUMBERS)))
+            ends = map(Constant, sorted([pen.one(_NUMBERS), pen.one(_NUMBERS)]))
             return Call(name, (pen.expr(Number), *ends))
-        case "abs" | "negate":
+        case "abs" | "sign" | "negate":
             return Call("-" if name == "negate" else name, (pen.expr(Number),))
     return pen.choice(Number)
 
 
 _NUMERIC = (
     *("+", "*", "-", "/", "//", "%", "floor", "ceil", "round", "divide", "clamp", "abs", "negate"),
-    *("integer", "magnitude", "choice", "choice"),
+    *("magnitude", "power", "sign", "root", "length", "strpos", "decimal", "double", *_WHOLE),
+    *("choice", "choice"),
 )
 
 
 def _truth(pen: _Pen) -> Expr:
-    name = pen.one(("compare", "compare", "compare", "in", "and", "or", "not", "is_null", "choice"))
+    plain = ("compare", "compare", "compare", "in", "and", "or", "not", "is_null", "choice")
+    name = pen.one((*plain, "like", "ilike", "boolean", *_FOUND))
     every = [Number, *pen.kinds(Truth, Label, Words, Day, Instant)]
     match name:
         case "compare":
@@ -163,6 +212,12 @@ def _truth(pen: _Pen) -> Expr:
             return Call("in", (column, pen.listed(of), pen.listed(of)))
         case "and" | "or":
             return Call(name, (pen.expr(Truth), pen.expr(Truth)))
+        case name if name in ("like", "ilike", *_FOUND):
+            found, listed = pen.text(), TEXTS if name in _FOUND else _PATTERNS
+            if found is not None:
+                return Call(name, (found, Constant(pen.one(listed))))
+        case "boolean":
+            return Call(name, (pen.text() or pen.expr(Number),))
         case "not":
             return Call(name, (pen.expr(Truth),))
         case "is_null":
@@ -170,17 +225,50 @@ def _truth(pen: _Pen) -> Expr:
     return pen.choice(Truth)
 
 
+def _moved(pen: _Pen, kind: type[Kind]) -> Expr:
+    count = Constant(pen.one((-13, -1, 1, 40)))
+    return Call("date_add", (pen.expr(kind), count, Constant(pen.one(_UNITS))))
+
+
 def _day(pen: _Pen) -> Expr:
+    if pen.kinds(Day) and pen.one((False, True)):
+        return _moved(pen, Day)
     if not pen.kinds(Day) or (pen.kinds(Instant) and pen.one((True, False))):
         return Call("date", (pen.expr(Instant),))
     return pen.choice(Day)
+
+
+def _instant(pen: _Pen) -> Expr:
+    match pen.one(("choice", "date_add", "timestamp", "date_trunc")):
+        case "date_add":
+            return _moved(pen, Instant)
+        case "timestamp":
+            return Call("timestamp", (pen.expr(pen.one(pen.kinds(Instant, Day, Words))),))
+        case "date_trunc":
+            return Call("date_trunc", (Constant(pen.one(_HOURS)), pen.expr(Instant)))
+    return pen.choice(Instant)
+
+
+def _label(pen: _Pen) -> Expr:
+    days = pen.kinds(Day, Instant)
+    name = pen.one(("choice", "spelled", "date_trunc"))
+    if name == "date_trunc" and days:
+        unit = Constant(pen.one(("week", "month", "quarter", "year")))
+        return Call(name, (unit, pen.expr(pen.one(days))))
+    return pen.choice(Label) if name == "choice" else pen.spelled(Label)
+
+
+def _words(pen: _Pen) -> Expr:
+    if not pen.kinds(Words):
+        return Constant("A")
+    return pen.spelled(Words) if pen.one((False, True)) else pen.choice(Words)
 
 
 _BUILDERS: dict[type[Kind], Callable[[_Pen], Expr]] = {
     Number: _number,
     Truth: _truth,
     Day: _day,
-    Label: lambda pen: pen.choice(Label),
-    Words: lambda pen: pen.choice(Words) if pen.kinds(Words) else Constant("A"),
-    Instant: lambda pen: pen.choice(Instant),
+    Label: _label,
+    Words: _words,
+    Instant: _instant,
 }

@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from sfumato.core.errors import ExpressionError, SensitivityError
+from sfumato.core.errors import ExpressionError, QueryError, SensitivityError, UnitError
 from sfumato.relation import (
     Aggregate,
     AnyKeys,
@@ -44,6 +44,7 @@ from sfumato.relation import (
     Total,
     Truncate,
     Union,
+    UnitJoin,
     Units,
     Values,
     bounded,
@@ -51,9 +52,10 @@ from sfumato.relation import (
 )
 from sfumato.relation.bound import truncated
 from sfumato.relation.expr import Scope, typed
-from sfumato.relation.kind import Day, Instant, Kind, Label, Number, Truth, domain, value
-from sfumato.relation.node import carries, unit_of, walk
+from sfumato.relation.kind import Day, Instant, Kind, Label, Number, Truth, domain, hull, value
+from sfumato.relation.node import carries, rows_of, sources, unit_of, walk
 from sfumato.relation.node import scope as scope_of
+from sfumato.relation.source import unused
 from sfumato.relation.summary import Function
 from sfumato.testing.expressions import TEXTS, expressions
 
@@ -70,6 +72,7 @@ def nodes(
     *,
     truncate: bool = False,
     algebra: Sequence[str] = (),
+    others: Sequence[Source] = (),
 ) -> Node:
     """Chains of filters and projections over a table.
 
@@ -79,6 +82,7 @@ def nodes(
         truncate: whether units are truncated between the steps as well, by any columns; no
             question of an analyst is planned so, but every such tree must be bounded.
         algebra: what else is put between the steps, once or twice: some of `ALGEBRA`.
+        others: tables that protect the same unit, of which one or two are joined somewhere.
     """
     node: Node = source
     plain = st.sampled_from(("filter", "with_columns", "redefine", "select", "rename"))
@@ -93,7 +97,12 @@ def nodes(
     for _ in range(draw(st.integers(1, 2)) if algebra else 0):
         place = draw(st.integers(0, len(steps)))
         steps.insert(place, draw(st.sampled_from(algebra)))
+    for _ in range(draw(st.sampled_from((1, 1, 2))) if others else 0):
+        steps.insert(draw(st.integers(0, len(steps))), "unit join")
     for step in steps:
+        if step == "unit join":
+            node = draw(unit_joins(node, others))
+            continue
         if step in ("truncate", "per unit", "distinct within unit") and not carries(node):
             continue
         node = draw(_algebra(node, step) if step in ALGEBRA else _step(node, step))
@@ -134,6 +143,76 @@ def _combined(draw: st.DrawFn, node: Node, step: str) -> Node:
     fresh = [name for name in _FRESH if name not in keys_]
     made = draw(st.lists(summaries(visible), min_size=1, max_size=2))
     return PerUnit(node, keys_, tuple(zip(fresh, made, strict=False)))
+
+
+@st.composite
+def unit_joins(draw: st.DrawFn, node: Node, others: Sequence[Source]) -> Node:
+    """Joins with another table of the same unit: along a link, by columns, or by the unit alone.
+
+    What is on the right of a join without a link is truncated, or one row for each unit. Where the
+    two cannot be joined, the relation is left as it is.
+
+    Args:
+        draw: given by hypothesis.
+        node: the relation.
+        others: the tables that it may be joined with.
+    """
+    there = {source.name for source in sources(node)}
+    free = [other for other in others if other.name not in there]
+    if not free or not carries(node):
+        return node
+    near = [o for o in free if any(link.table in there for link in o.links)]
+    near += [o for o in free for s in sources(node) if o.name in {k.table for k in s.links}]
+    other = draw(st.sampled_from((*near, *near, *free)))
+    second: Node = other
+    if draw(st.integers(0, 2)) == 2:
+        second = Filter(second, draw(_comparisons(scope_of(second))))
+    second = _renamed(second, node)
+    how: Any = draw(st.sampled_from(("inner", "left")))
+    ways: list[Any] = [
+        (node, second, child.name, link)
+        for child in sources(node)
+        for link in child.links
+        if link.table == other.name
+    ]
+    parent = rows_of(node)
+    ways += [
+        (second, node, other.name, link)
+        for link in other.links
+        if parent is not None and link.table == parent.name
+    ]
+    try:
+        if bool(ways) and draw(st.integers(0, 3)) > 0:
+            one, two, child, link = draw(st.sampled_from(ways))
+            return UnitJoin(one, two, (), how, child, link)
+        left, right = scope_of(node), scope_of(second)
+        equal = [(a, b) for a in left for b in right if hull(left[a], right[b]) is not None]
+        on: tuple[tuple[str, str], ...] = ()
+        if bool(equal) and draw(st.booleans()):
+            on = (draw(st.sampled_from(equal)),)
+        if draw(st.integers(0, 3)) == 3:
+            fresh = unused("s", left)
+            made = ((fresh, draw(summaries(right))),)
+            second = PerUnit(second, tuple(b for _, b in on), made)
+        if reach(second).rows != 1:
+            by = tuple(b for _, b in on) if draw(st.booleans()) else ()
+            some, caps = st.sampled_from((1, 2, 3)), st.sampled_from((None, 1, 2, 3))
+            # In one group at most so many: enough, if the groups are those of equal columns.
+            second = Truncate(second, by, draw(some), None, draw(caps if by else some))
+        return UnitJoin(node, second, on, how)
+    except (QueryError, UnitError):
+        return node
+
+
+def _renamed(node: Node, beside: Node) -> Node:
+    """Give columns other names where a relation that they stand beside has the same."""
+    taken = [*scope_of(beside), *scope_of(node)]
+    columns = []
+    for name in scope_of(node):
+        new = unused(f"{name}_", taken) if name in scope_of(beside) else name
+        taken.append(new)
+        columns.append((new, Name(name)))
+    return Project(node, tuple(columns))
 
 
 @st.composite
@@ -324,6 +403,7 @@ def plans(
     *,
     by_hand: bool | None = None,
     algebra: Sequence[str] = (),
+    others: Sequence[Source] = (),
 ) -> list[Aggregate]:
     """Questions about the same cells of one relation, which one statement answers.
 
@@ -336,10 +416,11 @@ def plans(
         source: the table.
         by_hand: whether to make trees by hand; both if None.
         algebra: which of `ALGEBRA` may be among the nodes.
+        others: tables that protect the same unit, for joins.
     """
     hand = draw(st.booleans()) if by_hand is None else by_hand
     truncate = hand and source.unit.column is not None
-    node = draw(nodes(source, truncate=truncate, algebra=algebra))
+    node = draw(nodes(source, truncate=truncate, algebra=algebra, others=others))
     visible = scope_of(node)
     groups = draw(keys(visible, draw(_truncated_by(node))))
     several = st.lists(quantities(visible, units=carries(node)), max_size=2)

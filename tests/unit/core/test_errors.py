@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import sfumato as sf
 from sfumato.core import errors
 from sfumato.core.errors import SfumatoError
 
@@ -61,3 +62,10 @@ def test_refusals_are_also_what_python_would_raise():
     assert issubclass(errors.CodecError, ValueError)
     assert issubclass(errors.UnknownName, KeyError)
     assert not issubclass(errors.BudgetExceeded, ValueError)
+
+
+def test_an_error_that_is_sought_in_the_package_is_found_by_its_hint():
+    with pytest.raises(AttributeError, match=r"it is sfumato\.errors\.SfumatoError"):
+        sf.SfumatoError  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+        sf.nothing  # noqa: B018

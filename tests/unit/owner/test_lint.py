@@ -238,6 +238,25 @@ def test_near_name_is_suggested(folder):
     assert "Did you mean fare?" in findings[0].mend
 
 
+@pytest.mark.parametrize(
+    ("declared", "rules"),
+    [
+        ('{ type = "real", low = 0, high = 9, step = "0.1" }', ["column.as-text"]),
+        ('{ type = "integer", low = 0, high = 9 }', ["column.as-text"]),
+        ('{ type = "date", low = "2026-01-01", high = "2026-12-31" }', ["column.as-text"]),
+        ('{ type = "boolean" }', ["column.as-text"]),
+        ('{ type = "category", values = ["A"] }', []),
+    ],
+)
+def test_text_in_a_typed_file_that_is_declared_as_something_else_is_told(tmp_path, declared, rules):
+    frame = pa.table({"rider_id": [1], "zone": ["A"]})
+    pyarrow.parquet.write_table(frame, tmp_path / "trips.parquet")
+    (tmp_path / "trips.csv").write_text("rider_id,zone\n1,A\n")
+    assert [rule for _, rule, _ in found(tmp_path, columns=f"zone = {declared}")] == rules
+    # of a CSV file nobody knows
+    assert found(tmp_path, columns=f"zone = {declared}", source="trips.csv") == []
+
+
 def test_values_that_a_type_lists_are_not_shown(tmp_path):
     with duckdb.connect(str(tmp_path / "town.duckdb")) as db:
         db.execute("CREATE TABLE trips (rider_id INT, fare ENUM('canary')[], zone ENUM('canary'))")

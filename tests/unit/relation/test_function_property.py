@@ -58,12 +58,8 @@ def test_every_function_is_grown():
     assert {*CHOOSE, *(name for names in MAKES.values() for name in names)} == set(FUNCTIONS)
 
 
-@settings(max_examples=EXAMPLES)
-@given(data=st.data())
-def test_expression_is_exact_in_range_and_sees_one_row(engine, data):
-    scope = data.draw(scopes())
-    table = data.draw(rows(scope))
-    exprs = data.draw(st.lists(expressions(scope), min_size=3, max_size=3))
+def check(engine, scope, table, exprs):
+    """Hold what the engine computes for each row against what each expression means there."""
     found = [typed(expr, scope) for expr in exprs]
     lines = [f"SELECT {i} AS place, {held(scope, row)}" for i, row in enumerate(table)]
     engine.execute(f"CREATE OR REPLACE TEMP TABLE t AS {' UNION ALL '.join(lines)}")
@@ -75,7 +71,25 @@ def test_expression_is_exact_in_range_and_sees_one_row(engine, data):
         for expr, t, code, of in zip(exprs, found, answer[::2], answer[1::2], strict=True):
             assert of == sql_type(t.kind)
             assert code is None or within(t.kind, code)
-            assert decoded(t.kind, code) == as_value_of(t.kind, evaluate(expr, values))
+            assert decoded(t.kind, code) == as_value_of(t.kind, evaluate(expr, values, scope))
+
+
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_expression_is_exact_in_range_and_sees_one_row(engine, data):
+    scope = data.draw(scopes())
+    table = data.draw(rows(scope))
+    check(engine, scope, table, data.draw(st.lists(expressions(scope), min_size=3, max_size=3)))
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@settings(max_examples=max(5, EXAMPLES // 30))
+@given(data=st.data())
+def test_function_is_exact_in_range_and_sees_one_row(engine, name, data):
+    scope = data.draw(scopes())
+    table = data.draw(rows(scope))
+    grown = expressions(scope, depth=1, name=name)
+    check(engine, scope, table, data.draw(st.lists(grown, min_size=3, max_size=3)))
 
 
 @settings(max_examples=EXAMPLES)
@@ -87,4 +101,4 @@ def test_expression_of_constants_is_folded_to_the_same(engine, data):
     found = typed(expr, scope)
     ((code,),) = engine.execute(f"SELECT {found.sql} FROM (SELECT {held(scope, row)})").fetchall()
     values = {name: decoded(kind, row[name]) for name, kind in scope.items()}
-    assert decoded(found.kind, code) == as_value_of(found.kind, evaluate(expr, values))
+    assert decoded(found.kind, code) == as_value_of(found.kind, evaluate(expr, values, scope))

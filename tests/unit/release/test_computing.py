@@ -153,6 +153,26 @@ def test_quotients_over_one_count_add_and_divide(town):
     assert (answer["mean"] / answer["fare"]).value == pytest.approx([1 / 500, 1 / 400, 1 / 300])
 
 
+def ratio_at(scale):
+    """Return a sum over a count, both with noise of a scale, in the unit of each."""
+    noises = {"fare": Noise("laplace", 200 * scale), "n": Noise("laplace", scale)}
+    draws = tuple(Noisy(name, noise, (10**6,), count=True) for name, noise in noises.items())
+    measures = tuple(Measure(name, (10**6,), form=Form.linear({name: 1})) for name in noises)
+    answer = Release((), measures, "0.95", Pure(1), noisy=draws).at("0.95")
+    return answer["fare"] / answer["n"]
+
+
+def test_less_noise_never_makes_a_quotient_wider():
+    # Where whole numbers of noise are rare, a step is many deviations, and once made it wider.
+    scales = [Fraction(10) ** -power for power in range(-3, 5)]
+    widths = [(found.high - found.low, found) for found in map(ratio_at, scales)]
+    for (wide, _), (narrow, found) in pairwise(widths):
+        assert narrow <= wide * 1.001
+        assert found.low <= 1 <= found.high
+    assert widths[4][0] < 0.011 * widths[2][0]
+    assert widths[-1][0] < 1e-5
+
+
 def test_quotient_with_an_exact_side_is_the_interval_divided(town):
     answer = town()
     n = answer.at("0.95")["n"]

@@ -1,5 +1,7 @@
 import sys
+from dataclasses import replace
 from fractions import Fraction
+from math import inf
 
 import pyarrow as pa
 import pytest
@@ -7,6 +9,7 @@ from pyarrow import parquet
 
 from sfumato.core.errors import MissingExtra
 from sfumato.release import Release
+from sfumato.release.measure import Measure
 
 
 def test_arrow_has_integers_where_there_are_integers(by_zone):
@@ -63,3 +66,17 @@ def test_parquet_carries_the_release(by_zone, tmp_path):
     table = parquet.read_table(path)
     assert table.to_pylist() == by_zone.to_arrow().to_pylist()
     assert Release.from_json(table.schema.metadata[b"sfumato.release"]) == by_zone
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high"), [("integer", [None, 1], [None, 9]), ("rational", [-inf, 1], [inf, 9])]
+)
+def test_open_ends_are_missing_or_infinite(by_zone, kind, low, high):
+    far = 2**127 if kind == "integer" else Fraction(2**127, 100)
+    measure = Measure("n", (5, 5), (-far, 1), (far, 9), kind=kind)
+    release = replace(by_zone, keys=(("zone", ("A", "B")),), measures=(measure,), noisy=())
+    table = release.to_arrow()
+    assert table["n"].to_pylist() == [5, 5]
+    assert table["n_low"].to_pylist() == low
+    assert table["n_high"].to_pylist() == high
+    assert Release.from_json(release.to_json()) == release

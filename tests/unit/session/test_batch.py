@@ -295,6 +295,10 @@ def test_batch_inside_a_scope_and_of_one_part(town):
         session.batch([inside.count(), inside.mean("age")]).release(epsilon=1)
         with pytest.raises(BudgetExceeded):
             inside.count().release(epsilon="0.1")
+        with pytest.raises(BudgetExceeded, match="This needs a δ, and the scope has none"):
+            inside.count().release(rho="0.01")
+        assert "in a scope of Budget(epsilon=1)" in repr(inside)
+        assert "scope" not in repr(session.table())
         with pytest.raises(InputError, match="another part"):
             session.batch([inside.count(), session.table().count()])
     parts = session.table().partition("zone")

@@ -446,7 +446,7 @@ REFUSALS = {
     "unit is a number": (trips("unit = 3"), "tables.trips.unit: this is a number and must be text"),
     "path": (
         trips('unit = "rider -> riders.id"\nmax_rows = 1'),
-        "tables.trips.unit: a path to the unit through another table is not supported yet. ",
+        "tables.trips.unit: a link leads from a column of a table to a column of another, and ",
     ),
     "no cap": (trips('unit = "id"'), "tables.trips: the unit 'id' may own any number of rows, "),
     "half a cap": (

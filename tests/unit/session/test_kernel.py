@@ -14,16 +14,19 @@ from sfumato.core.errors import (
     InputError,
     LedgerError,
     LossError,
+    QueryError,
     ReleaseFailed,
     RequestError,
 )
 from sfumato.ledger import Ledger
 from sfumato.mechanisms import DiscreteGaussian, DiscreteLaplace
 from sfumato.relation import Aggregate, Keys, Name, Rows, Source, Total, bounded
+from sfumato.relation.expr import FUNCTIONS, Call, Typed
+from sfumato.relation.kind import Number
 from sfumato.relation.node import scope
 from sfumato.relation.partition import Partition, Slice
 from sfumato.relation.source import HIDDEN
-from sfumato.session.kernel import FAILED, Access, measure
+from sfumato.session.kernel import FAILED, UNWRITTEN, Access, measure
 from sfumato.session.part import Part
 from sfumato.testing import SeededRng
 
@@ -225,6 +228,27 @@ def test_answer_that_cannot_be_recorded_is_not_given():
         measure([count()], diary.access(), request="q")
 
 
+@pytest.mark.parametrize("step", ["fault", "abandon"])
+def test_failure_that_cannot_be_written_says_so_and_stays_paid(step):
+    diary = Diary(fails=ValueError(PRIVATE) if step == "fault" else KeyboardInterrupt())
+
+    def full(*_):
+        raise LedgerError(PRIVATE)
+
+    setattr(diary.ledger, step, full)
+    with pytest.raises(ReleaseFailed if step == "fault" else KeyboardInterrupt) as caught:
+        measure([count()], diary.access(), request="q")
+    assert PRIVATE not in str(caught.value)
+    if step == "fault":
+        assert caught.value.message == UNWRITTEN
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    assert diary.steps == ["reserve", "touch", "read"]
+    assert diary.ledger.remaining().epsilon == 9
+    with pytest.raises(RequestError):  # nobody knows what became of it
+        measure([count()], diary.access(), request="q")
+
+
 def test_interrupted_request_is_abandoned_and_paid():
     diary = Diary(fails=KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
@@ -286,3 +310,15 @@ def test_release_names_its_receipt_and_is_public():
     assert release.receipt.startswith("1:")
     assert not release.durable
     assert copy.deepcopy(release) == release
+
+
+def test_what_the_engine_does_not_take_is_refused_before_it_is_paid_for(monkeypatch):
+    """A function that lets too much through is a fault; it must not close the data to everybody."""
+    broken = Typed(Number(0, 23), "left(3, 4)")
+    monkeypatch.setitem(FUNCTIONS, "broken", lambda _: broken)
+    expr = Call("broken", (Name("hour"),))
+    part = Part.of(Aggregate(TABLE, BY_ZONE, Total(expr)), DiscreteLaplace(23))
+    diary = Diary(zones(m0=[5, 7]))
+    with pytest.raises(QueryError, match="does not take what this question becomes"):
+        measure([part], diary.access(), request="q")
+    assert diary.steps == []

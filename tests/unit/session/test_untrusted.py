@@ -14,6 +14,7 @@ from sfumato.core.errors import (
     ContractError,
     DataClosed,
     InputError,
+    NumberError,
     RangeError,
     ReleaseFailed,
     SchemaError,
@@ -276,6 +277,9 @@ def test_a_quantum_needs_somebody_to_keep_it_from():
         pace_of(False, 1)
     for bad in ("0.0009", 0, -1, "3601"):
         with pytest.raises(RangeError, match=r"0\.001 to 3600"):
+            Pace(bad)
+    for bad in (float("nan"), "x", None):
+        with pytest.raises(NumberError, match="a number of seconds"):
             Pace(bad)
 
 

@@ -34,6 +34,7 @@ year [ ] { } : :: ? $ @ # -> => | & ~ ! . interval distinct exists any all lambd
 unnest like escape filter within group order by limit pivot values with union json try ; explain
 current_date at time zone collate show
 """
+TYPES = ("tinyint", "smallint", "bigint", "double", "boolean", "varchar", "timestamp")
 X, Y, ONE, TWO = Name("x"), Name("y"), Constant(1), Constant(2)
 
 
@@ -85,7 +86,83 @@ X, Y, ONE, TWO = Name("x"), Name("y"), Constant(1), Constant(2)
         ("if(x, 1, 2)", call("case", X, ONE, TWO)),
         ("IF(x, 1)", call("case", X, ONE)),
         ("cast(x as integer)", call("integer", X)),
-        ("CAST(x AS BIGINT)", call("integer", X)),
+        ("CAST(x AS BIGINT)", call("bigint", X)),
+        ("x::smallint", call("smallint", X)),
+        ("TRY_CAST(x AS INTEGER)", call("integer", X)),
+        ("cast(x as decimal(10, 2))", call("decimal", X, Constant(10), TWO)),
+        ("cast(x as decimal(10))", call("decimal", X, Constant(10), Constant(0))),
+        ("x::numeric", call("decimal", X, Constant(18), Constant(3))),
+        ("cast(x as double)", call("double", X)),
+        ("cast(x as double precision)", call("double", X)),
+        ("x::real", call("double", X)),
+        ("x::varchar", call("varchar", X)),
+        ("cast(x as varchar(3))", call("varchar", X)),
+        ("cast(x as text)", call("varchar", X)),
+        ("x::boolean", call("boolean", X)),
+        ("cast(x as timestamp)", call("timestamp", X)),
+        ("cast('2020-01-01' as date)", Constant("2020-01-01")),
+        ("'2020-01-01'::timestamp", Constant("2020-01-01T00:00:00")),
+        ("lower(x)", call("lower", X)),
+        ("lcase(x)", call("lower", X)),
+        ("trim(x)", call("trim", X)),
+        ("trim(x, 'a')", call("trim", X, Constant("a"))),
+        ("trim(both 'a' from x)", call("trim", X, Constant("a"))),
+        ("trim(leading 'a' from x)", call("ltrim", X, Constant("a"))),
+        ("trim(trailing from x)", call("rtrim", X)),
+        ("rtrim(x, 'a')", call("rtrim", X, Constant("a"))),
+        ("len(x)", call("length", X)),
+        ("char_length(x)", call("length", X)),
+        ("substring(x from 1 for 2)", call("substr", X, ONE, TWO)),
+        ("substring(x, 2)", call("substr", X, TWO)),
+        ("x || y || 'a'", call("||", X, Y, Constant("a"))),
+        ("x || (y || 'a')", call("||", X, call("||", Y, Constant("a")))),
+        ("concat(x, y)", call("concat", X, Y)),
+        ("prefix(x, 'a')", call("starts_with", X, Constant("a"))),
+        ("suffix(x, 'a')", call("ends_with", X, Constant("a"))),
+        ("position('a' in x)", call("strpos", X, Constant("a"))),
+        ("instr(x, 'a')", call("strpos", X, Constant("a"))),
+        ("x like 'a%'", call("like", X, Constant("a%"))),
+        ("x not like 'a%'", call("not", call("like", X, Constant("a%")))),
+        ("x ~~ 'a%'", call("like", X, Constant("a%"))),
+        ("x !~~ 'a%'", call("not", call("like", X, Constant("a%")))),
+        ("x ilike 'a'", call("ilike", X, Constant("a"))),
+        ("x not ilike 'a'", call("not", call("ilike", X, Constant("a")))),
+        ("x like 'a' escape '!'", call("like", X, Constant("a"), Constant("!"))),
+        (
+            "x not like 'a' escape '!' or y",
+            call("or", call("not", call("like", X, Constant("a"), Constant("!"))), Y),
+        ),
+        ("x is true", call("coalesce", X, Constant(False))),
+        ("x is false", call("coalesce", call("not", X), Constant(False))),
+        ("x is not true", call("not", call("coalesce", X, Constant(False)))),
+        ("x is unknown", call("is_null", X)),
+        (
+            "x is not distinct from y",
+            call("coalesce", call("=", X, Y), call("and", call("is_null", X), call("is_null", Y))),
+        ),
+        ("x is not distinct from null", call("is_null", X)),
+        ("null is distinct from x", call("not", call("is_null", X))),
+        ("date_trunc('MONTH', x)", call("date_trunc", Constant("month"), X)),
+        ("datetrunc('week', x)", call("date_trunc", Constant("week"), X)),
+        ("date_diff('day', x, y)", call("date_diff", Constant("day"), X, Y)),
+        ("datediff('years', x, y)", call("date_diff", Constant("year"), X, Y)),
+        ("x + interval 3 day", call("date_add", X, Constant(3), Constant("day"))),
+        ("interval '3 days' + x", call("date_add", X, Constant(3), Constant("day"))),
+        ("x - interval '90' day", call("date_add", X, Constant(-90), Constant("day"))),
+        ("x - interval (-1) month", call("date_add", X, ONE, Constant("month"))),
+        ("date_add(x, interval 1 year)", call("date_add", X, ONE, Constant("year"))),
+        (
+            "date '1998-12-01' - interval '90' day",
+            call("date_add", Constant("1998-12-01"), Constant(-90), Constant("day")),
+        ),
+        ("extract(dow from x)", call("dayofweek", X)),
+        ("extract(doy from x)", call("dayofyear", X)),
+        ("date_part('second', x)", call("second", X)),
+        ("weekofyear(x)", call("week", X)),
+        ("pow(x, 2)", call("power", X, TWO)),
+        ("x ** 2", call("power", X, TWO)),
+        ("x ^ 2", call("power", X, TWO)),
+        ("-x ^ 2", call("power", call("-", X), TWO)),
         ("x::int", call("integer", X)),
         ("cast(x as date)", call("date", X)),
         ("extract(year from x)", call("year", X)),
@@ -140,13 +217,24 @@ def test_number_is_what_was_written(text, number):
 
 @pytest.mark.parametrize("name", sorted(n for n in FUNCTIONS if n.isidentifier()))
 def test_every_named_function_can_be_written(name):
-    few = {"divide": 3, "clamp": 3, "nullif": 2, "least": 2, "greatest": 2}.get(name, 1)
+    few = {
+        **dict.fromkeys(("divide", "clamp", "replace", "split_part"), 3),
+        **dict.fromkeys(("nullif", "least", "greatest", "power", "root", "left", "right"), 2),
+        **dict.fromkeys(("substr", "starts_with", "ends_with", "contains", "strpos"), 2),
+    }.get(name, 1)
     spelled = {
         "in": "x in (x)",
         "and": "x and x",
         "or": "x or x",
         "not": "not x",
         "case": "case when x then x end",
+        "like": "x like x",
+        "ilike": "x ilike x",
+        "date_trunc": "date_trunc('day', x)",
+        "date_diff": "date_diff('day', x, x)",
+        "date_add": "date_add(x, 1, 'day')",
+        "decimal": "cast(x as decimal(9, 2))",
+        **{name: f"cast(x as {name})" for name in TYPES},
     }
     text = spelled.get(name, f"{name}({', '.join(['x'] * few)})")
     assert parse(text).function == name
@@ -185,15 +273,17 @@ def test_column_may_be_called_like_a_word_of_sql(name):
         ("x > ?", "a parameter cannot be used here: 'x > ?'"),
         ("x > $1", "a parameter"),
         ("x > :name", "a parameter"),
-        ("cast(x as varchar)", "a cast to this type"),
-        ("cast(x as decimal(10, 2))", "CAST(x AS INTEGER)"),
-        ("try_cast(x as integer)", "TRY_CAST"),
+        ("cast(x as blob)", "a cast to this type"),
+        ("cast(x as integer[])", "brackets"),
+        ("cast(x as timestamptz)", "a cast to this type"),
+        ("try_cast(x as time)", "DECIMAL(12, 2)"),
         ("trips.fare > 1", "'trips.fare' (line 1, column 1). Write the column's name alone"),
         ("a.b.c.d.e", "a name"),
         ('""', "or of none"),
         ("nosuch(x)", "'nosuch' is not one of those"),
         ("floorr(x)", "Did you mean floor?"),
-        ("upper(zone)", "'upper(zone)' (line 1, column 1)"),
+        ("reverse(zone)", "'reverse(zone)' (line 1, column 1)"),
+        ("concat_ws('-', x, y)", "a || '-' || b"),
         ("random() < 0.5", "changes from one moment to the next"),
         ("current_date", "DATE '2026-01-31'"),
         ("x; y", "a semicolon ends an expression (line 1, column 2"),
@@ -213,25 +303,36 @@ def test_column_may_be_called_like_a_word_of_sql(name):
         ("drop table t", "'drop' does not fit here"),
         ("select 1", "'select' does not fit here"),
         ("if > 3", "IF(condition, value, otherwise)"),
-        ("x like 'A%'", "IN ('A', 'B')"),
-        ("x ~ 'A'", "a comparison of patterns"),
-        ("x ** 2", "x * x"),
-        ("x || y", "a joining of texts"),
+        ("x ~ 'A'", "this comparison of patterns cannot be used here"),
+        ("x like any ('A', 'B')", "Use LIKE with one pattern"),
+        ("x similar to 'A'", "zone LIKE 'A%'"),
+        ("sqrt(x)", "root(x, 0.01)"),
+        ("ln(x)", "magnitude(x)"),
+        ("log10(x)", "magnitude(x)"),
+        ("exp(x)", "an exponential"),
+        ("position(x, 'a')", "strpos has arguments that it does not take"),
         ("x & y", "AND, OR and NOT"),
         ("x && y", "AND, OR and NOT"),
-        ("x is true", "coalesce(condition, FALSE)"),
-        ("x is distinct from y", "IS DISTINCT FROM"),
+        ("x is json", "IS with anything but NULL, TRUE or FALSE"),
         ("x in y", "IN without a list"),
         ("x in ()", "IN without a list"),
         ("(x, y) = (1, 2)", "a list cannot be used here"),
         ("x[1]", "brackets"),
         ("{'a': 1}", "brackets"),
         ("x between symmetric 1 and 2", "BETWEEN low AND high"),
-        ("interval 1 day", "an interval"),
+        ("interval 1 day", "this interval cannot be used here: 'interval 1 day'"),
+        ("x + interval '1.5' day", "a whole number of seconds"),
+        ("x + interval y day", "a whole number of seconds"),
+        ("x + interval 1 decade", "no unit of time that is counted here"),
+        ("x * interval 1 day", "this interval"),
+        ("date_trunc('decade', x)", "no unit of time that is counted here"),
+        ("date_trunc(y, x)", "no unit of time that is counted here"),
+        ("date_add('day', 1, x)", "d + INTERVAL 3 DAY"),
+        ("date_diff('epoch', x, y)", "no unit of time that is counted here"),
+        ("strftime(x, '%Y')", "a date in a format"),
         ("E'a'", "in single quotes"),
         ("$$a$$", "in single quotes"),
-        ("dayofweek(d)", "Monday is 1"),
-        ("extract(dow from d)", "this part of a date"),
+        ("extract(isoyear from d)", "this part of a date"),
         ("date_part('epoch', d)", "this part of a date"),
         ("trunc(x)", "floor(x)"),
         ("round(x, 1, 2)", "round has arguments that it does not take: 'round(x, 1, 2)'"),
@@ -263,6 +364,34 @@ def test_text_is_refused_with_the_fix(text, says):
 )
 def test_deep_nesting_is_refused(text):
     assert "nested too deeply" in refusal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 14 + "x" + " between 1 and 2)" * 14,
+        "(" * 12 + "x" + " is not distinct from y)" * 12,
+        "y is distinct from (" * 12 + "x" + ")" * 12,
+        "case " * 13 + "x" + " when 1 then 2 when 2 then 1 end" * 13,
+    ],
+    ids=["between", "left", "right", "case"],
+)
+def test_what_doubles_with_every_level_is_refused_while_it_is_small(text):
+    # Whoever walks through such an expression meets one part twice at each level.
+    assert "nested too deeply" in refusal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "case x " + " ".join(f"when {i} then {i % 7}" for i in range(400)) + " end",
+        "case x + 1 " + " ".join(f"when {i} then {i % 7}" for i in range(400)) + " end",
+        "x % 2 between 0 and 1 and y // 3 is not distinct from x // 2",
+    ],
+    ids=["column", "sum", "plain"],
+)
+def test_what_is_written_several_times_may_be_long(text):
+    assert isinstance(parse(text), Call)
 
 
 def test_long_but_flat_expressions_are_read():

@@ -120,13 +120,21 @@ def test_scope_limits_what_is_spent_inside_and_counts_outside():
     assert curator.remaining.epsilon == 2
 
 
-def test_scope_that_is_wider_than_the_budget_is_limited_by_it():
+def test_scope_that_is_wider_than_the_budget_is_refused_on_entry():
     curator = FakeCurator(ROWS, budget=NARROW)
-    with curator.scope(sf.Budget(epsilon=5)) as inner:
-        with pytest.raises(BudgetExceeded):
-            inner.measure(Unread(), DiscreteLaplace("1/2"))
-        assert inner.remaining.epsilon == 5
+    with pytest.raises(BudgetExceeded), curator.scope(sf.Budget(epsilon=5)):
+        pytest.fail("it went in")
     assert curator.remaining.epsilon == 1
+
+
+def test_scope_is_limited_by_what_was_spent_outside_meanwhile():
+    curator = FakeCurator(ROWS, budget=NARROW)
+    with curator.scope(NARROW) as inner:
+        curator.measure(COUNT, DiscreteLaplace(1))
+        with pytest.raises(BudgetExceeded):
+            inner.measure(Unread(), DiscreteLaplace(1))
+        assert inner.remaining.epsilon == 1
+    assert curator.remaining.epsilon == 0
 
 
 def test_scopes_within_scopes_count_in_all():

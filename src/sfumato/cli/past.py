@@ -1,0 +1,95 @@
+"""What was asked so far, and what became of it, as the ledger has it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sfumato.core.errors import CodecError
+
+if TYPE_CHECKING:
+    from sfumato.accounting import Remaining
+    from sfumato.core.budget import Budget
+    from sfumato.ledger import Event, Ledger
+
+_OUTCOMES = {
+    "settled": "answered",
+    "abandoned": "given up; the charge stands",
+    "fault": "failed; the charge stands",
+    "returned": "given back, nothing was read",
+}
+_MEASURED = re.compile(r"\w+ is (?:the )?(?P<what>.+)", re.DOTALL)
+_ASKED = "asked of "
+_COLUMNS = re.compile(r"[\d,]+ (weighted )?sums? of |an edge of |how many coefficients ")
+_PARTS = 2  # of one request that are named
+_LONGEST = 160  # characters of a question
+
+
+def past(ledger: Ledger, analyst: str | None) -> list[list[str]]:
+    """List the requests of one analyst: entry, time, question, outcome and charge.
+
+    Args:
+        ledger: the ledger; nothing of what others asked is listed.
+        analyst: who; None is everybody who has no name.
+    """
+    events = ledger.history()
+    last = {event.ref: event.kind for event in events if event.ref is not None}
+    asked = {entry.seq: question(stored) for entry, stored in ledger.answers()}
+    rows = []
+    for event in events:
+        if event.analyst != (analyst or "") or event.kind not in ("reserved", "given"):
+            continue
+        source = event.ref if event.kind == "given" else event.seq
+        what = "given again" if event.kind == "given" else _outcome(last.get(event.seq))
+        rows.append(
+            [
+                str(event.seq),
+                f"{event.moment:%Y-%m-%d %H:%M}",
+                asked.get(source or 0) or f"of {_tables(event)}",
+                what,
+                "" if last.get(event.seq) == "returned" else str(event.charge or ""),
+            ]
+        )
+    return rows
+
+
+def left(amount: Remaining, budget: Budget) -> str:
+    """Say what is left of a budget, and why that is never all of its δ."""
+    return f"{amount}{'; the other half of δ pays for turning ρ into ε' if budget.delta else ''}"
+
+
+def question(stored: bytes) -> str:
+    """Say what an answer that the ledger stores was asked for; no number of it is looked at."""
+    from sfumato.core.codec import decode
+    from sfumato.release import Release
+
+    try:
+        found = decode(stored)
+    except CodecError:  # stored by a program of its own, for itself
+        return ""
+    parts: Sequence[Any] = found if isinstance(found, tuple) else ()
+    measured, of, by = dict[str, None](), "", ""
+    for part in parts:
+        if not isinstance(part, Release):
+            continue
+        of = of or next((note for note in part.notes if note.startswith(_ASKED)), "")
+        what = _MEASURED.fullmatch(part.notes[0]) if part.notes else None
+        measured |= {what["what"]: None} if what is not None else {}
+        if what is None or not _COLUMNS.match(what["what"]):  # those say of which columns
+            by = by or ", ".join(name for name, _ in part.keys)
+    more = [f"and {len(measured) - _PARTS} more"] if len(measured) > _PARTS + 1 else []
+    said = ", ".join([*list(measured)[:_PARTS], *more] if more else measured) or "numbers"
+    said += f" by {by}" if by else ""
+    text = f"{said}, {of}" if of else said
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _outcome(kind: str | None) -> str:
+    return _OUTCOMES.get(kind or "", "under way")
+
+
+def _tables(event: Event) -> str:
+    from sfumato.session.certificate import table_name
+
+    return table_name(event.dataset)

@@ -1,0 +1,133 @@
+"""One column of a private table as a line of public cells, for algorithms that measure ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sfumato.core.errors import InputError, KeysError
+from sfumato.relation.aggregate import Aggregate
+from sfumato.relation.kind import NAMES, Day, Instant, Kind, Number, domain
+from sfumato.relation.linear import Linear, Strategy
+
+if TYPE_CHECKING:
+    from sfumato.accounting import Remaining
+    from sfumato.core.budget import Budget
+    from sfumato.core.unit import Unit
+
+
+class Measuring(Protocol):
+    """What a column needs of a table or a laboratory."""
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+
+    @property
+    def remaining(self) -> Remaining:
+        """What may still be spent."""
+
+    def measure(self, query: Any, mechanism: Any = None, *, delta: Any = 0) -> Any:
+        """Charge, read, draw and return."""
+
+    def scope(self, budget: Budget) -> AbstractContextManager[Any]:
+        """Set part of the budget aside."""
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Column:
+    """How many rows have each value of a column, in their order; nothing is read until a release.
+
+    Get one from `Table.values`, or from `Lab.values`.
+
+    Attributes:
+        name: the column.
+        kind: its values, as a plan holds them: whole numbers of steps, days, moments.
+        curator: who measures.
+        counts: makes the question how many rows each cell has.
+        finest: the step of the values inside a cell, where cells are bins; None where they are not.
+        top: the largest value of a column that is cut into bins.
+        bottom: its least value.
+    """
+
+    name: str
+    kind: Number | Day | Instant
+    curator: Measuring
+    counts: Callable[[Any], Any]
+    finest: Fraction | None = None
+    top: Fraction | None = None
+    bottom: Fraction | None = None
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        codes = domain(self.kind)
+        return 0 if codes is None else codes.stop - codes.start
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self.curator.unit
+
+    @property
+    def remaining(self) -> Remaining:
+        """What may still be spent."""
+        return self.curator.remaining
+
+    def question(self, matrix: Strategy | None = None) -> Any:
+        """Return the question for weighted sums of the cells; without a matrix, for the cells.
+
+        Args:
+            matrix: whole numbers, with a column for each cell.
+        """
+        asked = self.counts(self.curator)
+        if matrix is None:
+            return asked
+        return Linear(asked, matrix) if isinstance(asked, Aggregate) else asked.weighted(matrix)
+
+    def measure(self, query: Any, mechanism: Any = None, *, delta: Any = 0) -> Any:
+        """Charge, read, draw and return; a batch in one scan and with one charge."""
+        return self.curator.measure(query, mechanism, delta=delta)
+
+    @contextmanager
+    def scope(self, budget: Budget) -> Iterator[Column]:
+        """Set part of the budget aside; what is not spent inside returns."""
+        with self.curator.scope(budget) as inside:
+            yield replace(self, curator=inside)
+
+    def __repr__(self) -> str:
+        """Show what is public about it."""
+        return f"<values of {self.name!r}: {self.size:,} public cells; {self.unit!r}>"
+
+
+def ordered(name: str, kind: Kind) -> Number | Day | Instant:
+    """Return a kind whose values lie on a line, or refuse.
+
+    Raises:
+        KeysError: the column holds categories, truths or texts.
+    """
+    if isinstance(kind, Number | Day | Instant):
+        return kind
+    raise KeysError(
+        f"ranges are of numbers, dates and timestamps, and {name!r} is {NAMES[type(kind)]}, whose "
+        f"values have no order. Count them with group_by({name!r}).count()."
+    )
+
+
+def width_of(name: str, kind: Number | Day | Instant, bins: object) -> int:
+    """Return how many steps wide so many bins of a column are.
+
+    Raises:
+        InputError: not a whole number of bins, or a column that cannot be cut.
+    """
+    if type(bins) is not int or bins < 1:
+        raise InputError("bins= is how many cells there are to be, a whole number from 1 on.")
+    if not isinstance(kind, Number):
+        raise InputError(
+            f"bins are cut of numbers, and {name!r} is {NAMES[type(kind)]}. Leave bins= out, or "
+            f"declare the column with a coarser step."
+        )
+    return max(1, -(-(kind.high - kind.low) // bins))

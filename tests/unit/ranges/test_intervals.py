@@ -1,0 +1,256 @@
+"""Intervals of ranges: tails, lattices, bins, and what is given as many."""
+
+from fractions import Fraction
+from math import exp, log, sqrt
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sfumato as sf
+from sfumato.core.errors import InputError, RangeError, SensitivityError, SfumatoError
+from sfumato.ranges.measured import Measured, fourth
+from sfumato.ranges.solution import Solution, model, reach
+from sfumato.ranges.tail import factor, median_reach, widest
+from sfumato.relation.matrix import Blocks, Halves
+from sfumato.release.error import Noise
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.9999, 1 - 1e-9])
+def test_factors_are_right_however_sure(confidence):
+    alpha = 1 - confidence
+    one, two, normal = factor(confidence, np.array([3.0, 1.5, 0.0]))
+    assert exp(-one * sqrt(2)) == pytest.approx(alpha, rel=1e-6)
+    # Two terms of scale 1: the chance of more than x is exp(-x)(1 + x/2), of variance 4.
+    assert exp(-2 * two) * (1 + two) == pytest.approx(alpha, rel=0.06)
+    assert widest(confidence) == pytest.approx(max(log(1 / alpha) / sqrt(2), normal))
+
+
+def test_asked_in_an_array_an_interval_is_no_narrower():
+    blocks = [Blocks(2**12, 1), Blocks(2**12, 16), Blocks(2**12, 256)]
+    noises = [Noise("laplace", Fraction(3))] * 3
+    found = model(blocks, noises)
+    for confidence in (0.5, 0.8, 0.9, 0.95):
+        few = reach(found, noises, np.array([37]), np.array([4000]), confidence)
+        many = reach(found, noises, np.full(2**15, 37), np.full(2**15, 4000), confidence)
+        assert many[0] >= few[0]
+
+
+def law_of(noise, rng, size):
+    scale = float(noise.scale)
+    if noise.kind == "laplace":
+        p = 1 - np.exp(-1 / scale)
+        return rng.geometric(p, size) - rng.geometric(p, size)
+    k = np.arange(-40, 41)
+    chances = np.exp(-(k**2) / (2 * scale**2))
+    return rng.choice(k, size, p=chances / chances.sum())
+
+
+NARROW = [
+    (kind, scale)
+    for kind, scales in (("laplace", ("1/3", "1/2", "1")), ("gaussian", ("1/3", "1/2", "1", "2")))
+    for scale in scales
+]
+
+
+@pytest.mark.parametrize(("kind", "scale"), NARROW)
+@pytest.mark.parametrize("shape", ["tree", "wavelet"])
+def test_intervals_hold_where_noise_is_about_one_count(kind, scale, shape):
+    rng, cells, times = np.random.default_rng(7), 5, 20_000
+    strategies = {
+        "tree": [Blocks(cells, 1), Blocks(cells, 2), Blocks(cells, 5)],
+        "wavelet": [Blocks(cells, cells), Halves(cells, 2), Halves(cells, 4), Halves(cells, 8)],
+    }[shape]
+    noises = [Noise(kind, Fraction(scale))] * len(strategies)
+    lows, highs = np.array([(a, b) for a in range(cells) for b in range(a + 1, cells + 1)]).T
+    weights = []
+    for i, matrix in enumerate(strategies):
+        for row in range(matrix.rows):
+            measured = tuple(
+                Measured(m, n, tuple(int(j == i and r == row) * 2**20 for r in range(m.rows)))
+                for j, (m, n) in enumerate(zip(strategies, noises, strict=True))
+            )
+            weights.append(Solution(measured).sums(lows, highs) / 2**20)
+    drawn = law_of(noises[0], rng, (len(weights), times))
+    errors = np.abs(np.array(weights).T @ drawn)
+    for confidence in (0.8, 0.95):
+        width = reach(model(strategies, noises), noises, lows, highs, confidence)
+        held = (errors <= width[:, None] + 1e-9).mean(axis=1)
+        assert held.min() > confidence - 0.012  # of 20,000 draws: four deviations
+
+
+def test_cumulants_of_narrow_gaussian_noise_are_those_of_its_law():
+    assert fourth(Noise("gaussian", Fraction(2))) == pytest.approx(0, abs=1e-9)
+    assert fourth(Noise("gaussian", 50)) == 0
+    k, scale = np.arange(-9, 10), 0.4
+    chances = np.exp(-(k**2) / (2 * scale**2))
+    chances /= chances.sum()
+    exact = (chances * k**4).sum() - 3 * (chances * k**2).sum() ** 2
+    assert fourth(Noise("gaussian", Fraction(2, 5))) == pytest.approx(exact, rel=1e-6)
+
+
+def test_a_median_of_few_sums_is_wide_and_of_many_by_rank():
+    noise = Noise("laplace", Fraction(1))
+    sums = np.abs(np.random.default_rng(0).normal(0, 100, 20_000))
+    assert median_reach(sums, 1, noise, 0.05) == pytest.approx(196, rel=0.05)
+    assert median_reach(sums, 5, noise, 0.05) < 120
+    assert median_reach(np.array([10.0]), 1, noise, 0.05) > 100
+    assert median_reach(np.zeros(1000), 1, noise, 0.05) >= 3  # what noise reaches by itself
+
+
+AMPLE = sf.Budget(epsilon=10**6)
+
+
+def session(**columns):
+    frame = pd.DataFrame({name: np.full(1000, value) for name, (value, *_) in columns.items()})
+    schema = sf.Schema(**{name: kind for name, (_, kind) in columns.items()})
+    budget = sf.Budget(epsilon=10**6)
+    return sf.Session(frame, unit=sf.Unit.row(), schema=schema, budget=budget).table()
+
+
+def test_quantiles_of_bins_hold_the_whole_bin():
+    table = session(x=(37, sf.Integer(0, 100)), y=(-37, sf.Integer(-37, 100)))
+    found = sf.ranges.release(table.values("x", bins=4), epsilon=100)
+    median = found.quantile("0.5")
+    assert (median.value, median.low, median.high) == (49, 25, 49)
+    found = sf.ranges.release(table.values("y", bins=10), method="identity", epsilon=1000)
+    median = found.quantile([0, 0.5, 1])
+    assert found.line.value(0) < -37  # the first bin begins below the least value
+    assert median.low.tolist()[:2] == [-37, -37]
+    assert median.value.tolist()[0] == -37 < median.value.tolist()[1] < -20
+    assert found.count(-37, 100).value == pytest.approx(1000, abs=1)
+    assert found.count(-1000, 1000).value == found.count(-37, 100).value
+    assert found.count(-1000, -38).value == 0
+    last = sf.ranges.release(table.values("x", bins=3), method="identity", epsilon=1000)
+    assert last.line.last(last.line.size - 1) == 100
+
+
+@pytest.mark.parametrize("rule", ["unbiased", "nonnegative"])
+def test_the_lowest_quantile_is_that_of_the_first_row(rule):
+    counts = [0] * 20 + [1000] * 10 + [0] * 20
+    found = sf.ranges.release(sf.lab(counts), method="identity", epsilon=1)
+    found = found.nonnegative() if rule == "nonnegative" else found
+    lowest, highest = (found.quantile(q, confidence="0.99999") for q in (0, 1))
+    assert lowest.low == 0 < lowest.high <= 20  # empty cells in front might hold somebody
+    assert 29 <= highest.low < highest.high == 49
+    assert lowest.low <= lowest.value <= lowest.high
+
+
+def test_the_lowest_quantile_stays_below_the_highest():
+    for _ in range(5):
+        found = sf.ranges.release(sf.lab([0] * 30), epsilon=1)
+        assert found.quantile(0).value <= found.quantile(1).value
+    exact = sf.ranges.release(sf.lab([0, 0, 5, 7, 0], budget=AMPLE), epsilon=10**4)
+    lowest = exact.quantile(0)
+    assert (lowest.value, lowest.low, lowest.high) == (2, 2, 2)
+
+
+MANY = [list, tuple, np.array, pd.Series, pd.Index, lambda given: range(given[0], given[-1] + 1)]
+
+
+@pytest.mark.parametrize("make", MANY)
+def test_any_list_is_many(make):
+    found = sf.ranges.release(sf.lab([10, 20, 30, 40]), method="identity", epsilon=1000)
+    assert np.rint(found.count(make([0, 1, 2]), make([0, 1, 2])).value).tolist() == [10, 20, 30]
+    assert np.rint(found.count(0, make([0, 1, 2])).value).tolist() == [10, 30, 60]
+    assert np.rint(found.count(make([0, 1]), 1).value).tolist() == [30, 20]
+    assert found.cdf(make([0, 3])).value.shape in {(2,), (4,)}
+    assert found.quantile(make([0, 1])).value.tolist() == [0, 3]
+
+
+def test_what_is_no_list_of_values_is_refused():
+    found = sf.ranges.release(sf.lab([10, 20, 30, 40]), method="identity", epsilon=1000)
+    for low, high in (([0, 1], [1, 2, 3]), ({0, 1}, 3), (np.zeros((2, 2)), 3), (None, 3)):
+        with pytest.raises(InputError):
+            found.count(low, high)
+    assert found.count([], []).value.shape == found.quantile([]).value.shape == (0,)
+    with pytest.raises(SfumatoError):
+        found.quantile("half")
+
+
+@pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": 1}])
+def test_a_column_that_nobody_can_move_is_refused(price):
+    unit = sf.Unit.row(neighbors="replace")
+    lab = sf.lab([5], unit=unit, budget=sf.Budget(epsilon=10, delta="1e-6"))
+    with pytest.raises(SensitivityError):
+        sf.ranges.release(lab, method="identity", **price)
+    assert lab.remaining.epsilon == 10
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("hierarchical", {"fanout": 2.5}),
+        ("hierarchical", {"fanout": "ab"}),
+        ("hierarchical", {"weights": None}),
+        ("hierarchical", {"weights": {1: 2}}),
+        ("hierarchical", {"weights": [1, "a", 2], "fanout": 3}),
+        ("wavelet", {"weights": None}),
+        ("wavelet", {"weights": np.ones(3)}),
+    ],
+)
+def test_options_that_are_none_are_refused_before_the_charge(method, options):
+    lab = sf.lab([5] * 9)
+    with pytest.raises(InputError):
+        sf.ranges.release(lab, method=method, epsilon=1, **options)
+    assert lab.remaining.epsilon == 1000
+
+
+@pytest.mark.parametrize(("method", "said"), [("dawa", "inside a bucket"), ("fourier", "swings")])
+def test_what_an_interval_takes_for_granted_is_said_beside_it(method, said):
+    found = sf.ranges.release(sf.lab([3] * 64), method=method, epsilon=1)
+    assert "95 %, if" in repr(found.count(3, 5)) and said in repr(found.count(3, 5))
+    assert said in found.count([3], [5]).covers
+
+
+def test_a_partition_does_not_pass_for_counts():
+    from sfumato.mechanisms import BucketPartition
+    from sfumato.session.asked import part_in_words
+
+    query = session(x=(37, sf.Integer(0, 100))).values("x").question()
+    assert part_in_words(query)[0] == "value is the number of rows"
+    assert part_in_words(query, BucketPartition(1))[0].startswith("value is an edge of a bucket")
+
+
+def test_weights_of_many_ranges_are_held_a_slice_at_a_time():
+    import tracemalloc
+
+    cells = 2000
+    tree = model([Blocks(cells, 1), Blocks(cells, 40)], [Noise("laplace", Fraction(3))] * 2)
+    lows, highs = np.zeros(4 * cells, np.int64), np.tile(np.arange(1, cells + 1), 4)
+    tracemalloc.start()
+    tree.norms(lows, highs)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200 * 2**20  # all weights at once are 130 MB, and several copies of them
+
+
+@pytest.mark.parametrize("almost", ["0.99999999999999999999", 1 - Fraction(1, 10**13)])
+def test_confidences_that_no_float_tells_from_1_are_refused_before_the_charge(almost):
+    lab = sf.lab([5, 9, 0, 200], budget=sf.Budget(epsilon=1, delta="1e-6"))
+    for method in ("auto", "identity", "dawa"):
+        with pytest.raises(RangeError, match="10\\^-12"):
+            sf.ranges.release(lab, method=method, epsilon=1, confidence=almost)
+    assert lab.remaining.epsilon == 1
+    found = sf.ranges.release(lab, epsilon=1)
+    for ask in (found.count, found.total, found.cdf, found.quantile):
+        ends = {found.count: (1, 2), found.cdf: (2,), found.quantile: ("0.5",)}.get(ask, ())
+        with pytest.raises(RangeError, match="10\\^-12"):
+            ask(*ends, confidence=almost)
+    plane = sf.lab([[3, 4], [5, 6]])
+    with pytest.raises(RangeError, match="10\\^-12"):
+        sf.spatial.release(plane, method="grid", epsilon=1, confidence=almost)
+    nearly = 1 - Fraction(1, 10**12)
+    assert found.total(confidence=nearly).halfwidth > 2 * found.total().halfwidth
+
+
+@pytest.mark.parametrize("bins", [0, -1, 1.5, "a", True, None])
+def test_charts_have_a_whole_number_of_bins(bins):
+    with pytest.raises(InputError, match="bins="):
+        sf.ranges.release(sf.lab([5, 9, 0, 200]), epsilon=1).chart(bins)
+
+
+@pytest.mark.parametrize("edges", [None, 3, {1: 2, 3: 4}, {1, 2}, np.zeros((2, 2))])
+def test_edges_are_a_list(edges):
+    with pytest.raises(InputError):
+        sf.ranges.release(sf.lab([5, 9, 0, 200]), epsilon=1).histogram(edges)
