@@ -26,7 +26,7 @@ from sfumato.release.whence import origins_of
 from sfumato.testing.rng import SeededRng
 
 CHAINS = 150
-SLOWEST = 5.0  # seconds of one call
+HUNG = 60.0  # seconds of one call that ought to take less than one
 SIGNS = (operator.add, operator.sub, operator.mul, operator.truediv)
 VALUES = [
     *(None, True, -1, 0, 3, 10**30, 0.5, float("nan"), float("inf"), Decimal("1e-9")),
@@ -157,7 +157,7 @@ def call(release, name, maker, outcomes):
     except Exception as error:
         error.add_note(shown)
         raise
-    assert time.process_time() - started < SLOWEST, shown
+    assert time.process_time() - started < HUNG, shown
     outcomes[name, made is not None] += 1
     if isinstance(made, Release):
         check(made, release)

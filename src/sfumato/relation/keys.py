@@ -237,22 +237,26 @@ def _codes(name: str, kind: Kind, given: Any) -> tuple[Code, ...] | None:
     values = None
     if not isinstance(given, str | bytes):
         with suppress(TypeError):  # nothing to iterate over
-            values = list(given)
+            values = iter(given)
     if values is None:
         raise KeysError(f"keys of {name!r} must be a list of values. Pass keys=['A', 'B'].")
-    found = [code(kind, _plain(v)) for v in values]
-    for v, held in zip(values, found, strict=True):
+    found: dict[Code, None] = {}
+    for count, listed in enumerate(values):  # a long list is read up to its first mistake
+        held = code(kind, _plain(listed))
         if held is None:
             raise KeysError(
-                f"{v!r:.80} is not a value that the column {name!r} can have, by its declaration. "
-                f"Remove it from keys=, or mend the declaration."
+                f"{listed!r:.80} is not a value that the column {name!r} can have, by its "
+                f"declaration. Remove it from keys=, or mend the declaration."
             )
-    if not values or len(set(found)) != len(found):
-        raise KeysError(f"keys of {name!r} must be listed once each, and at least one.")
-    for held in found:
         if isinstance(held, str):
             check_text(held)
-    return tuple(held for held in found if held is not None)
+        found[held] = None
+        if len(found) == count:
+            break  # listed before
+    else:
+        if found:
+            return tuple(found)
+    raise KeysError(f"keys of {name!r} must be listed once each, and at least one.")
 
 
 def _plain(given: Any) -> Any:

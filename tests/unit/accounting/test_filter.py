@@ -330,7 +330,7 @@ def test_bad_deltas_are_refused(bad):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("kind", ["same", "different", "laplace"])
-def test_a_hundred_thousand_charges_take_a_second_or_so(kind):
+def test_charges_cost_the_same_however_many_were_made(kind):
     make = {
         "same": lambda i: Pure(Fraction(1, 10**6)),
         "different": lambda i: Pure(Fraction(10**9 + i, 10**16)),
@@ -343,7 +343,6 @@ def test_a_hundred_thousand_charges_take_a_second_or_so(kind):
         for loss in part:
             spent = spend(spent, loss, limits)
         took.append(time.process_time() - start)
-    assert took[1] < 3  # a second on a free machine, see benchmarks
     assert took[1] < 10 * took[0]  # five times the charges: linear
 
 
