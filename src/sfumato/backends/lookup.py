@@ -1,8 +1,8 @@
 """What is read of other tables for the rows of one: whose they are, and by which keys they meet.
 
-A table that does not name its unit refers to one that does. Its rows are joined with a map from key
-to unit that is made of that other table: a function, whatever that table holds. A key that leads to
-two units leads to nobody, so that no row is counted for one of them or for the other by chance.
+A table that does not name its unit refers to one that does. Its rows are joined with the pairs of
+key and unit that the other table holds, each once. A row whose key leads to two units is a row of
+each: what others have of it does not depend on who else is there.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Step:
     as_text: bool
 
     def sql(self, *, as_text: bool) -> str:
-        """Write the map from k to v: a function, of which rows without a name are no part."""
+        """Write the pairs of k and v, of which rows without a name are no part."""
         read = (
             f"SELECT {unit_value(self.key, as_text=self.as_text)} AS k, "  # noqa: S608 - names
             f"{unit_value(self.onward, as_text=as_text)} AS v FROM {self.table.sql}"
@@ -43,10 +43,7 @@ class Step:
             is_named(self.key, replaced, as_text=self.as_text, value="k"),
             is_named(self.onward, replaced, as_text=as_text, value="v"),
         )
-        return (
-            f"(SELECT k, min(v) AS v FROM ({read}) WHERE {' AND '.join(named)} "  # noqa: S608
-            f"GROUP BY k HAVING min(v) = max(v))"
-        )
+        return f"(SELECT k, v FROM ({read}) WHERE {' AND '.join(named)})"  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +96,23 @@ class Lookup:
     @property
     def end(self) -> str:
         """What names the unit in the end."""
-        return f"step{len(self.steps) - 1}.v"
+        return "owner.v"
 
     def joins(self, *, as_text: bool) -> str:
-        """Write the tables in which the unit is looked up, one after the other.
+        """Write the pairs of what a row refers to and its unit, found from table to table.
 
         Args:
             as_text: whether the unit is read as text.
         """
-        text, here = "", f"mine.{LEAD}"
+        text = ""
         for i, step in enumerate(self.steps):
             # What is found is compared with the next key, and read as that is.
             later = self.steps[i + 1].as_text if i + 1 < len(self.steps) else as_text
-            text += f" JOIN {step.sql(as_text=later)} AS step{i} ON {here} = step{i}.k"
-            here = f"step{i}.v"
-        return text
+            met = f" ON step{i - 1}.v = step{i}.k" if i else ""
+            text += f"{' JOIN ' if i else ''}{step.sql(as_text=later)} AS step{i}{met}"
+        # Each pair once, over however many ways a row leads to a unit.
+        pairs = f"SELECT DISTINCT step0.k AS k, step{len(self.steps) - 1}.v AS v FROM {text}"  # noqa: S608
+        return f" JOIN ({pairs}) AS owner ON mine.{LEAD} = owner.k"
 
 
 def keys_of(sources: Iterable[Source]) -> dict[str, list[str]]:

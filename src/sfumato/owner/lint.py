@@ -192,8 +192,8 @@ def _unit(place: tuple[str, ...], table: TableDeclaration) -> Iterator[Finding]:
             "unit.path",
             dotted((*place, "unit")),
             f"whose a row is, is looked up in {names}.",
-            "Nothing that refers to a key that two units have counts, and what one of the two "
-            "hides then depends on the other.",
+            "What refers to a key that two units have counts for each of them, and whoever adds "
+            "or removes such a row does so for both.",
             "Make sure that a key belongs to one unit, by a constraint of the database at best.",
         )
     most = 0 if table.unit.max_rows == "auto" else table.unit.most_rows or 0

@@ -21,6 +21,8 @@ from sfumato.core.unit import Neighbors
 from sfumato.relation.source import Source
 from sfumato.testing.values import raw_values, stored_types
 
+_OTHERS = (20, 21, 30)  # keys of the units 2 and 3, which unit 1 may have too
+
 
 @st.composite
 def databases(
@@ -28,9 +30,10 @@ def databases(
 ) -> tuple[dict[Source, pa.Table], dict[Source, pa.Table]]:
     """Linked tables and a neighbor of theirs: one unit makes all the difference, in all tables.
 
-    A key belongs to one unit, as an owner promises: units have keys of their own. All else goes
-    wrong: keys that several rows of a unit have, that nobody has, that are missing; rows of nobody;
-    keys and units held as numbers here and as text there; values of every bad kind.
+    Its rows lead to nobody else, but they may have the keys of others, so that rows of those are
+    its own as well. Besides, all goes wrong: keys that several rows of a unit have, that nobody
+    has, that are missing; rows of nobody; keys and units held as numbers here and as text there;
+    values of every bad kind.
 
     Args:
         draw: given by hypothesis.
@@ -86,8 +89,12 @@ def _unit_rows(
             if name in source.schema
         }
         keys = _key_columns(source, sources)
-        drawn = st.sampled_from(_own_keys(unit))
-        given = {n: st.just(unit) if source.names_unit(n) else drawn for n in keys}
+        own = _own_keys(unit)
+        drawn, free = st.sampled_from(own), st.sampled_from((*own, *_OTHERS) if unit == 1 else own)
+        given = {
+            n: st.just(unit) if source.names_unit(n) else drawn if n == source.owner else free
+            for n in keys
+        }
         row = st.fixed_dictionaries({**values, **given})
         size = draw(st.integers(0, 1 if unit is None else most))
         found[source] = [
@@ -98,7 +105,7 @@ def _unit_rows(
 
 
 def _own_keys(unit: int | None) -> tuple[int | None, ...]:
-    """Return keys that no other unit has; those of nobody are found nowhere."""
+    """Return the keys of a unit; those of nobody are found nowhere."""
     return (None, 9) if unit is None else (10 * unit, 10 * unit, 10 * unit + 1, None)
 
 

@@ -71,14 +71,40 @@ def number(question):
 
 def test_unit_is_looked_up_over_the_path(tables):
     assert tables["lines"].unit == sf.Unit.by("customers.id", max_rows=5)
-    assert number(tables["lines"].count()) == 4  # nowhere, None and d, which two customers have
+    # Neither nowhere nor None, and d twice: two customers have it.
+    assert number(tables["lines"].count()) == 6
     assert tables["lines"].columns == ("price",)
+
+
+def test_nobody_takes_rows_from_others_by_sharing_their_keys():
+    """Bob has an order under the number of every order: others count as if he were not there."""
+    numbers = [f"order {i}" for i in range(50)]
+    lines = pa.table({"order": numbers, "price": [1] * 50})
+    alone = pa.table({"customer": list(range(50)), "id": numbers, "paid": ["card"] * 50})
+    bob = pa.table({"customer": [99] * 50, "id": numbers, "paid": ["card"] * 50})
+    customers = pa.table({"id": [*range(50), 99], "age": [30] * 51})
+    once = {name: sf.Unit.by(unit.column, max_rows=1) for name, unit in UNITS.items()}
+    found = []
+    for orders in (alone, pa.concat_tables([alone, bob])):
+        tables = {**TABLES, "customers": customers, "orders": orders, "lines": lines}
+        with shop(tables=tables, unit=once) as session:
+            table = session.table("lines")
+            assert table.count().queries[0].sensitivity(table.unit).l1 == 1
+            found.append(number(table.count()))
+    assert found == [50, 51]
+
+
+def test_a_row_that_leads_to_a_unit_in_two_ways_is_one_row():
+    orders = pa.table({"customer": [1, 1, 2], "id": ["a", "a", "a"], "paid": ["card"] * 3})
+    lines = pa.table({"order": ["a", "a"], "price": [4, 9]})
+    with shop(tables={**TABLES, "orders": orders, "lines": lines}) as session:
+        assert number(session.table("lines").sum("price")) == 2 * (4 + 9)
 
 
 def test_join_follows_the_link_between_two_tables(tables):
     joined = tables["lines"].join(tables["orders"])
     assert joined.columns == ("price", "paid")
-    assert number(joined.sum("price")) == 4 + 9 + 1 + 7
+    assert number(joined.sum("price")) == 4 + 9 + 1 + 7 + 2 * 50
     assert number(joined.filter("paid = 'cash'").count()) == 1
     assert joined.unit == tables["lines"].unit
 
@@ -97,9 +123,9 @@ def test_joins_along_links_can_be_put_together(tables):
     ways = [lines.join(orders).join(customers), lines.join(orders.join(customers))]
     for way in ways:
         assert way.columns == ("price", "paid", "age")
-        assert number(way.sum("age")) == 31 * 3 + 45
+        assert number(way.sum("age")) == 31 * 4 + 45 * 2
     filtered = lines.filter("price > 1").join(orders.filter("paid = 'card'")).join(customers)
-    assert number(filtered.count()) == 3
+    assert number(filtered.count()) == 5
 
 
 @pytest.mark.parametrize("on", [None, "customer", ["customer"], {"customer": "id"}])
@@ -413,7 +439,7 @@ def test_keys_are_compared_as_text_where_types_differ():
     lines = pa.table({"order": ["10", "10", "11", "20", "21"], "price": [4, 9, 1, 7, 50]})
     with shop(tables={**TABLES, "orders": orders, "lines": lines}) as session:
         joined = session.table("lines").join(session.table("orders"))
-        assert number(joined.sum("price")) == 4 + 9 + 1 + 7
+        assert number(joined.sum("price")) == 4 + 9 + 1 + 7 + 2 * 50
 
 
 # ---- declarations --------------------------------------------------------------------------------
