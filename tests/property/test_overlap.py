@@ -1,7 +1,7 @@
 """Shares of cells in regions, against exact clipping in rationals."""
 
 from fractions import Fraction
-from math import atan2
+from math import atan2, inf, nextafter
 
 import numpy as np
 import pytest
@@ -44,18 +44,19 @@ def some_boxes(draw):
 
 
 @st.composite
-def stars(draw):
+def stars(draw, steps=None):
     """Points around a center, in the order of their angle: a simple ring, if not degenerate."""
-    at = st.integers(-2, SIZE + 2)
-    steps = at if draw(st.booleans()) else st.floats(-2, SIZE + 2, allow_subnormal=False)
+    if steps is None:
+        at = st.integers(-2, SIZE + 2)
+        steps = at if draw(st.booleans()) else st.floats(-2, SIZE + 2, allow_subnormal=False)
     points = draw(st.lists(st.tuples(steps, steps), min_size=3, max_size=12, unique=True))
     center = np.mean(points, axis=0)
     return sorted(points, key=lambda p: atan2(p[1] - center[1], p[0] - center[0])), center
 
 
 @st.composite
-def polygons(draw):
-    points, center = draw(stars())
+def polygons(draw, steps=None):
+    points, center = draw(stars(steps))
     holes = []
     if draw(st.booleans()):
         shrink = draw(st.sampled_from([0.25, 0.5, 0.9]))
@@ -65,6 +66,20 @@ def polygons(draw):
     except InputError:
         assume(False)
     return made
+
+
+def hairs(value):
+    """Return a number, and some that are a hair beside it."""
+    beside = [nextafter(value, -inf), nextafter(value, inf), value - 1e-9, value + 1e-9]
+    return [float(value), *beside, value + 1e-20]
+
+
+@st.composite
+def near_misses(draw):
+    """Cells, and a polygon whose corners lie on or a hair beside theirs."""
+    cells = draw(tilings())
+    ends = sorted({end for cell in cells for end in cell} | {-1, SIZE + 1})
+    return cells, draw(polygons(st.sampled_from([near for at in ends for near in hairs(at)])))
 
 
 def clipped(ring, axis, bound, keep):
@@ -86,7 +101,8 @@ def exact_area(ring, cell):
     for axis, bound, keep in ((0, x1, 1), (0, x0, -1), (1, y1, 1), (1, y0, -1)):
         points = clipped(points, axis, bound, keep)
     pairs = zip(points, points[1:] + points[:1], strict=True)
-    return abs(sum(a[0] * b[1] - a[1] * b[0] for a, b in pairs)) / 2
+    twice = sum((a[0] * b[1] - a[1] * b[0] for a, b in pairs), Fraction(0))  # of none, too
+    return abs(twice) / 2
 
 
 def exact_share(area, cell):
@@ -132,6 +148,27 @@ def test_shares_of_boxes_are_exact(cells, wanted):
 def test_shares_of_polygons_are_exact(cells, area):
     share = np.array([float(exact_share(area, cell)) for cell in cells])
     assert dense(cells, area) == pytest.approx(share, abs=1e-10)
+
+
+@given(near_misses())
+def test_cells_are_inside_or_met_or_neither_exactly(drawn):
+    cells, area = drawn
+    found = dense(cells, area)
+    share = [exact_share(area, cell) for cell in cells]
+    assert (found >= 1).tolist() == [each == 1 for each in share]
+    assert (found > 0).tolist() == [each > 0 for each in share]
+    assert found == pytest.approx(np.array(share, np.float64), abs=1e-10)
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.sampled_from([1, 0.1, 1 / 3, 1e9]))
+def test_polygon_of_whole_cells_cuts_none(heights, width):
+    places = [(x, y) for x in range(-1, 7) for y in range(-1, 7)]
+    cells = [tuple(width * end for end in (x, y, x + 1, y + 1)) for x, y in places]
+    tops = [(width * (x + k), width * top) for x, top in enumerate(heights) for k in (0, 1)]
+    area = Polygon([(0, 0), *tops, (width * len(heights), 0)])
+    found = dense(cells, area)
+    inside = [0 <= x < len(heights) and 0 <= y < heights[x] for x, y in places]
+    assert found.tolist() == [float(each) for each in inside]
 
 
 @given(tilings(), polygons(), st.sampled_from([1e-6, 1.0, 1e6]), st.integers(-(10**6), 10**6))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from sfumato.core.errors import InputError
 from sfumato.marginals.domain import Attribute
 from sfumato.marginals.marginal import Marginal, plain_value
-from sfumato.release.measure import Measure
+from sfumato.release.measure import Measure, on_grid
 from sfumato.release.release import Release
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from sfumato.marginals.release import Marginals
 
 _MOST_SHOWN = 100_000  # cells of a page
-_FINE = 2**20  # parts of 1 to which a page rounds
 _TOTAL = "total"  # the marginal of no columns
 
 
@@ -86,13 +84,11 @@ class Long:
             "marginal": of,
             "cell": [cell for table in tables for cell in table.labels()],
         }
-        value, low, high = (
-            tuple(
-                Fraction(round(x * _FINE), _FINE)
-                for table in tables
-                for x in np.ravel(getattr(table, end)).tolist()
+        low, value, high = on_grid(
+            *(
+                np.concatenate([np.ravel(getattr(table, end)) for table in tables])
+                for end in ("low", "value", "high")
             )
-            for end in ("value", "low", "high")
         )
         base = self._base
         measure = Measure("n", value, low, high, mechanism=base.method, kind="rational")

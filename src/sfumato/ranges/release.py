@@ -23,7 +23,7 @@ from sfumato.ranges.tail import confident
 from sfumato.release.error import NOISE_ONLY
 from sfumato.release.estimate import Estimate
 from sfumato.release.format import percent
-from sfumato.release.measure import Measure
+from sfumato.release.measure import Measure, on_grid
 from sfumato.release.price import Price
 from sfumato.release.release import Release
 from sfumato.release.tabular import Tabular
@@ -42,7 +42,6 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 RULES = ("unbiased", "nonnegative", "whole")
-_FINE = 2**20
 
 
 @canonical
@@ -266,9 +265,7 @@ class RangeRelease(CanonicalText, Tabular):
         return low, value, high
 
     def _table(self, keys: dict[str, list[Any]], starts: Integers, stops: Integers) -> Release:
-        low, value, high = (
-            _exact(end) for end in self._ends(starts, stops, float(self.confidence))
-        )
+        low, value, high = on_grid(*self._ends(starts, stops, float(self.confidence)))
         name = "n" if "n" not in keys else "count"
         noises = ", ".join(f"{m.noise.kind} {float(m.noise.scale):.6g}" for m in self.measured)
         measure = Measure(
@@ -297,10 +294,6 @@ class RangeRelease(CanonicalText, Tabular):
 @lru_cache(maxsize=16)
 def _solved(measured: tuple[Measured, ...], rule: str) -> Solution:
     return Solution(measured, rule)
-
-
-def _exact(values: Floats) -> tuple[Fraction, ...]:
-    return tuple(Fraction(round(value * _FINE), _FINE) for value in values.tolist())
 
 
 def _ends(low: int, high: int) -> tuple[Integers, Integers]:

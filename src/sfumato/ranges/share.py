@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.ranges.measured import variance
 from sfumato.ranges.solution import Solution
+from sfumato.ranges.tail import BROAD
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -98,10 +100,19 @@ def _first(part: Floats, rest: Floats, mean: Floats, width: Floats) -> tuple[int
 
 
 def _squared(solution: Solution, stops: Integers, confidence: float) -> tuple[Floats, ...]:
-    """Return squared half-widths of the parts below and above, and the product they share."""
+    """Return squared half-widths of the parts below and above, and the product they share.
+
+    Half-widths of broad noise are multiples of standard deviations, and what two parts share shows
+    in that of their sum. Those of narrow noise are whole steps, which do not add up like that: then
+    each part is within its own with half of the doubt, whatever they share.
+    """
     size = solution.model.cells
-    below = solution.reach(*_below(stops), confidence) ** 2
-    above = solution.reach(*_above(stops, size), confidence) ** 2
+    narrow = min(variance(m.noise) for m in solution.measured) < BROAD
+    sure = (1 + confidence) / 2 if narrow else confidence
+    below = solution.reach(*_below(stops), sure) ** 2
+    above = solution.reach(*_above(stops, size), sure) ** 2
+    if narrow:
+        return below, above, -np.sqrt(below * above)
     whole = solution.reach(np.array([0]), np.array([size]), confidence) ** 2
     return below, above, (whole - below - above) / 2
 

@@ -28,7 +28,7 @@ from sfumato.relation.kind import Number
 from sfumato.relation.linear import Linear
 from sfumato.relation.matrix import Halves
 from sfumato.release.estimate import Estimate
-from sfumato.release.measure import Measure
+from sfumato.release.measure import Measure, on_grid
 from sfumato.release.price import Price
 from sfumato.release.release import Release
 from sfumato.release.text import CanonicalText
@@ -48,7 +48,6 @@ NAME = "sketch"
 COVERS = "noise and collisions"
 SINGLE = "a sketch counts single values; it has no ranges, shares or quantiles"
 MOST_SHOWN = 2**20  # values that are listed without being asked for
-_FINE = 2**20
 
 
 @canonical
@@ -133,10 +132,7 @@ class SketchRelease(CanonicalText):
             )
         given = self.line.values() if values is None else listed(values, values)[1]
         found = self.count(given)
-        ends = (found.value, found.low, found.high)
-        value, low, high = (
-            tuple(Fraction(round(v * _FINE), _FINE) for v in end.tolist()) for end in ends
-        )
+        low, value, high = on_grid(found.low, found.value, found.high)
         noise = self.measured[0].noise
         said = f"sketch ({noise.kind} {float(noise.scale):.6g})"
         name = "n" if self.line.name != "n" else "count"

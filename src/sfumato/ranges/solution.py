@@ -14,7 +14,7 @@ from sfumato.ranges.dense import Dense
 from sfumato.ranges.haar import Haar
 from sfumato.ranges.measured import Measured, fourth, variance
 from sfumato.ranges.norms import Norms
-from sfumato.ranges.tail import factor, widest
+from sfumato.ranges.tail import BROAD, chernoff, factor, unweighted
 from sfumato.ranges.tree import Tree
 from sfumato.ranges.triangle import Triangle
 from sfumato.relation.linear import Strategy
@@ -26,8 +26,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Model = Tree | Haar | Triangle | Dense
 
-_WORK = 2**26  # weights that are computed for one call; beyond, the widest law is assumed
-_BROAD = 1.0  # variance from which noise is nearly that of a continuous law
+_WORK = 2**26  # weights that are computed for one call; beyond, only variances are
 _NEAR = 0.2  # excess kurtosis below which a sum has so many terms that it is nearly normal
 
 
@@ -112,9 +111,9 @@ def reach(
     """Return the half-width of the intervals of sums of cells.
 
     Where noise is several counts wide, or a sum has many terms, it is that of a continuous law with
-    the same variance and kurtosis, and half a step of the widest lattice more. Otherwise each noise
-    is replaced by a continuous one that is farther from 0 (`release.law.peaked`), and half of all
-    weights is added.
+    the same variance and kurtosis, and half a step of the widest lattice more. Otherwise it is the
+    lesser of two bounds: each noise is replaced by a continuous one that is farther from 0
+    (`release.law.peaked`), and half of all weights is added; or Chernoff's.
 
     Theorem: docs/theory/strategies.md, theorem 5
     """
@@ -122,29 +121,29 @@ def reach(
     spread = found.variance(lows, highs)
     rows = sum(len(e) for e in found.edges) if isinstance(found, Tree) else 1
     if rows * len(spread) > _WORK:
-        least = min(variance(noise) for noise in noises)
-        step = np.sqrt(spread / least) / 2  # up: no weight is larger
-        return np.asarray(widest(confidence) * np.sqrt(spread) + step)
+        return unweighted(noises, spread, confidence)
     norms = found.norms(lows, highs)
-    width, safe = widths(norms, spread, noises, confidence)
-    if isinstance(found, Tree) and len(noises) == 1:  # errors are whole numbers
+    whole = np.zeros(len(spread), np.bool_)
+    if isinstance(found, Tree):
         whole = _whole(found, lows) & _whole(found, highs)
-        width = np.where(whole, np.minimum(np.floor(safe), np.floor(width + 0.5)), width)
-        one = whole & (norms.sums[0] == norms.largest[0]) & (spread > 0)
-        width = np.where(one, law.reach(noises[0], 1 - confidence), width)
-    return np.asarray(np.where(spread > 0, width, 0.0))
+    return widths(norms, spread, noises, confidence, whole)
 
 
 def widths(
-    norms: Norms, spread: Floats, noises: Sequence[Noise], confidence: float
-) -> tuple[Floats, Floats]:
-    """Return the half-widths of intervals of sums, and others that hold however small noise is.
+    norms: Norms,
+    spread: Floats,
+    noises: Sequence[Noise],
+    confidence: float,
+    whole: NDArray[np.bool_],
+) -> Floats:
+    """Return the half-widths of intervals of sums.
 
     Args:
         norms: of the weights of each noise in the sums.
         spread: the variances of the sums.
         noises: the noise of each level.
         confidence: of the intervals.
+        whole: which sums are of whole leaves.
     """
     kurtosis = _ratio(np.array([fourth(noise) for noise in noises]) @ norms.fourths, spread**2)
     smooth = factor(confidence, kurtosis) * np.sqrt(spread)
@@ -154,9 +153,19 @@ def widths(
     wide = peaked @ norms.squares
     heavy = _ratio(tails @ norms.fourths, wide**2)
     safe = factor(confidence, heavy) * np.sqrt(wide) + norms.sums.sum(axis=0) / 2
-    broad = min(variance(noise) for noise in noises) >= _BROAD
-    width = np.where(broad | (kurtosis < _NEAR), smooth + norms.largest.max(axis=0) / 2, safe)
-    return np.minimum(width, safe), safe
+    if min(variance(noise) for noise in noises) >= BROAD:
+        near = np.ones(len(spread), np.bool_)
+    else:
+        near = kurtosis < _NEAR
+        few = np.flatnonzero(~near)
+        tight = chernoff(noises, norms.squares[:, few], norms.largest[:, few], 1 - confidence)
+        safe[few] = np.minimum(safe[few], tight)
+    width = np.minimum(np.where(near, smooth + norms.largest.max(axis=0) / 2, safe), safe)
+    if len(noises) == 1:  # errors of whole leaves are whole numbers
+        width = np.where(whole, np.minimum(np.floor(safe), np.floor(width + 0.5)), width)
+        one = whole & (norms.sums[0] == norms.largest[0])
+        width = np.where(one, law.reach(noises[0], 1 - confidence), width)
+    return np.asarray(np.where(spread > 0, width, 0.0))
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

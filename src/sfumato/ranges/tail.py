@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, log, sqrt
@@ -13,13 +14,17 @@ from numpy.typing import NDArray
 
 from sfumato.core.errors import RangeError
 from sfumato.core.number import open_unit
+from sfumato.ranges.measured import variance
 from sfumato.release import law
 from sfumato.release.error import Noise
+from sfumato.release.inversion import SLOPES, log_moment
 
 Floats = NDArray[np.float64]
 
 _TERMS = np.unique(np.append(np.geomspace(0.5, 5e5, 48), 1.0))  # of equal Laplace terms
 _POINTS, _STEPS = 400, 50
+BROAD = 1.0  # variance from which noise is nearly that of a continuous law
+_UP = 1 + 1e-9  # what floats may have rounded down
 _SUREST = 1 - Fraction(1, 10**12)  # as a float, what is left to 1 has four digits
 
 
@@ -54,9 +59,72 @@ def factor(confidence: float, kurtosis: Floats) -> Floats:
     return np.where(kurtosis < 3 / _TERMS[-1], _normal(confidence), found)
 
 
-def widest(confidence: float) -> float:
-    """Return a factor that holds for one Laplace term, for many, and for normal noise."""
-    return max(_normal(confidence), log(1 / (1 - confidence)) / sqrt(2))
+def unweighted(noises: Sequence[Noise], spread: Floats, confidence: float) -> Floats:
+    """Return how far sums may be off of which the variance is known, and no weight.
+
+    Where noise is broad, as many standard deviations as one noisy number needs, or normal noise,
+    and half a step of the largest weight that there can be; otherwise by Chernoff's bound.
+
+    Args:
+        noises: the noise of each level.
+        spread: the variances of the sums.
+        confidence: of the intervals.
+    """
+    variances = np.array([variance(noise) for noise in noises])
+    least = float(variances.min())
+    if least >= BROAD:
+        smooth = max(_normal(confidence), log(1 / (1 - confidence)) / sqrt(2)) + 0.5 / sqrt(least)
+        alone = np.array([law.reach(noise, 1 - confidence) for noise in noises])
+        factor = max(smooth, *(alone / np.sqrt(variances) * _UP))
+        return np.asarray(factor * np.sqrt(spread))
+    # Nothing is wider than one number of one level.
+    squares = 1 / variances[:, None]
+    bound = chernoff(noises, squares, np.sqrt(squares), 1 - confidence, gather=np.max)
+    return np.asarray(bound[0] * np.sqrt(spread))
+
+
+def chernoff(
+    noises: Sequence[Noise],
+    squares: Floats,
+    largest: Floats,
+    alpha: float,
+    *,
+    gather: Callable[..., Floats] = np.sum,
+) -> Floats:
+    """Return for sums of noise what they exceed with a chance of `alpha` at most, in size.
+
+    Of a discrete Laplace variable log E exp(sN)/s² grows with s, since its cumulants are not
+    negative, and of a discrete Gaussian one it is at most sigma²/2. So a level adds no more to the
+    log of the moment than so many of its largest weight as have the same squares.
+
+    Args:
+        noises: the noise of each level.
+        squares: of the weights, with a row for each level and a column for each sum.
+        largest: the largest weight, likewise.
+        alpha: the probability of more.
+        gather: `np.sum` over the levels, or `np.max` where only one of them is there.
+
+    Theorem: docs/theory/strategies.md, theorem 5
+    """
+    used = largest > 0
+    weight = np.where(used, largest, 1.0)
+    count = np.where(used, squares / weight**2, 0.0)
+    scales = np.array([law.scale(n) if n.kind == "laplace" else 0.0 for n in noises])[:, None]
+    with np.errstate(divide="ignore"):
+        steepest = np.where(used, 1 / (weight * scales), np.inf).min(axis=0)
+        spread = gather(squares * np.array([[law.variance(n)] for n in noises]), axis=0)
+        normal = np.sqrt(2 * log(2 / alpha) / spread)  # the best slope without Laplace terms
+    some = np.isfinite(normal)
+    steepest, normal = steepest[some], normal[some]
+    first = np.where(np.isfinite(steepest), steepest, normal)
+    slopes = np.vstack([SLOPES[:, None] * first, np.minimum(normal, SLOPES[-1] * steepest)])
+    logs = [
+        many[some] * log_moment(noise, slopes * each[some])
+        for noise, many, each in zip(noises, count, weight, strict=True)
+    ]
+    found = np.zeros(squares.shape[1])
+    found[some] = ((log(2 / alpha) + gather(logs, axis=0)) / slopes).min(axis=0) * _UP
+    return found
 
 
 def median_reach(sums: Floats, times: int, noise: Noise, alpha: float) -> float:

@@ -28,7 +28,7 @@ _FAINT = 1e-3  # alpha below which few frequencies do not do
 _FAINTEST = 1e-12  # alpha below which a bound is used: floats have no more digits
 _NEGLIGIBLE = -60.0  # log of a characteristic function that is 0
 _SUMMED = 1.0  # sigma up to which the characteristic function is summed over values
-_SLOPES = np.geomspace(1e-3, 0.97, 60)  # in units of the least decay rate
+SLOPES = np.geomspace(1e-3, 0.97, 60)  # in units of the least decay rate
 
 
 @lru_cache(maxsize=4096)
@@ -96,13 +96,13 @@ def reach(parts: Sum, alpha: float) -> float:
         return 0.0
     steepest = min(1 / (w * law.scale(noise)) for noise, w, _ in parts)
     spread = sqrt(sum(n * w * w * law.variance(noise) for noise, w, n in parts))
-    slopes = _SLOPES * steepest
+    slopes = SLOPES * steepest
     if spread:  # else it is below all floats
         slopes = np.append(slopes, sqrt(2 * log(2 / alpha)) / spread)
     slopes = slopes[slopes < steepest] if any(n.kind == "laplace" for n, _, _ in parts) else slopes
     total = np.full(slopes.shape, log(2 / alpha))
     for noise, w, n in parts:
-        total += n * _log_moment(noise, w * slopes)
+        total += n * log_moment(noise, w * slopes)
     return float((total / slopes).min()) * (1 + 1e-9)
 
 
@@ -161,7 +161,7 @@ def _log_one(noise: Noise, u: Floats) -> Floats:
     return np.asarray(-0.5 * (scale * u) ** 2 + beside - 2 * exp(-0.5 * (2 * pi * scale) ** 2))
 
 
-def _log_moment(noise: Noise, slope: Floats) -> Floats:
+def log_moment(noise: Noise, slope: Floats) -> Floats:
     """Return the log of E exp(slope·N), or more. Gaussian: at most that of a normal law."""
     scale = law.scale(noise)
     if noise.kind == "gaussian":

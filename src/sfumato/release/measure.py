@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 from operator import le
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
@@ -29,6 +29,7 @@ Kind: TypeAlias = Literal["integer", "rational", "text"]
 
 ENDS = ("values", "low", "high")  # the columns of a measure
 _INT64 = 2**63
+_FINE = 2**20  # parts of 1 to which computed numbers are rounded
 
 _NOTHING = "nothing"  # what an interval covers that there is none of
 
@@ -315,6 +316,17 @@ def _all(holds: Callable[[Any, Any], bool], a: Any, b: Any) -> bool:
 def _at_most(a: Number, b: Number) -> bool:
     """Compare two exact numbers; several times faster than Fraction's own way."""
     return a.numerator * b.denominator <= b.numerator * a.denominator
+
+
+def on_grid(
+    low: NDArray[np.float64], values: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[tuple[Fraction, ...], ...]:
+    """Return what was computed in floats as exact numbers on a grid; no interval gets narrower."""
+
+    def rounded(column: NDArray[np.float64], cut: Callable[[float], int]) -> tuple[Fraction, ...]:
+        return tuple(Fraction(cut(value * _FINE), _FINE) for value in column.ravel().tolist())
+
+    return rounded(low, floor), rounded(values, round), rounded(high, ceil)
 
 
 def _exact_cells(array: np.ndarray[Any, Any], *, choice: bool) -> tuple[tuple[Any, ...], Kind]:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.ranges.measured import variance
-from sfumato.ranges.tail import widest
-from sfumato.release.measure import Measure
+from sfumato.release.measure import Measure, on_grid
 from sfumato.release.release import Release
 from sfumato.spatial.box import Floats
 
@@ -19,16 +17,11 @@ if TYPE_CHECKING:
 _ENDS = ("x_low", "y_low", "x_high", "y_high")
 EVEN = "noise only, as if points lay evenly inside of each cell"
 _SHOWN = 10_000  # cells that a page or a certificate lists; of more it gives the total
-_FINE = 2**20
 
 
 def intervals(found: MapRelease) -> tuple[Floats, Floats, Floats]:
     """Return the lower ends, the counts and the upper ends of all cells."""
-    sure = float(found.confidence)
-    spread = np.sqrt(found.variances)
-    least = min(variance(noise) for noise in found.solution.noises)
-    # up: the widest tails of all sums, and half a step of the largest weight that there can be
-    width = (widest(sure) + 0.5 / least**0.5) * spread
+    width = found.solution.reach_of_leaves(float(found.confidence))
     middle, value = found.solution.counts, found.counts
     low, high = np.minimum(middle - width, value), np.maximum(middle + width, value)
     if found.rule != "unbiased":
@@ -48,9 +41,7 @@ def listed(found: MapRelease) -> Release:
     else:
         total = found.total()
         ends = np.array([total.low]), np.array([total.value]), np.array([total.high])
-    low, value, high = (
-        tuple(Fraction(round(v * _FINE), _FINE) for v in each.tolist()) for each in ends
-    )
+    low, value, high = on_grid(*ends)
     noises = ", ".join(f"{v.noise.kind} {float(v.noise.scale):.6g}" for v in found.levels)
     measure = Measure(
         "n",

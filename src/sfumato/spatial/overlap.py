@@ -11,16 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.core.errors import InputError
 from sfumato.spatial.box import Box, Floats, boxes
 from sfumato.spatial.index import Index, Integers
 from sfumato.spatial.polygon import Polygon
+from sfumato.spatial.segment import enters
 from sfumato.spatial.trapezoid import Trapezoids
 
 _PAIRS = 2**20  # pairs of a region and a run that are compared together
-_TOUCH = 1e-12  # of the size of what is compared: an edge as near as that may pass through
+# A sliver may round away, and yet all points of a cell may lie in it: met in part is neither
+# nothing nor all.
+_PART = (np.nextafter(0, 1), np.nextafter(1, 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,9 +185,6 @@ def _of_boxes(index: Index, wanted: Floats) -> tuple[Cover, int]:
     left, low, right, high = (column[part] for column in box)
     wide = (np.minimum(x1, right) - np.maximum(x0, left)) / (x1 - x0)
     weight = wide * ((np.minimum(y1, high) - np.maximum(y0, low)) / (y1 - y0))
-    # A sliver may round away, and yet all points of a cell may lie in it: met in part is neither
-    # nothing nor all.
-    weight = np.clip(weight, np.nextafter(0, 1), np.nextafter(1, 0))
     cell = index.order[nodes[part]]
     return _cover(index, len(wanted), inside, region[part], cell, weight), most
 
@@ -197,15 +196,16 @@ def _of_polygon(index: Index, area: Polygon) -> Cover:
     inside: list[tuple[Integers, Integers, Integers]] = []
     level = len(index.levels) - 1
     nodes = np.arange(len(index.levels[level]))
-    # Pairs of a run and an edge that may pass through it.
+    # Pairs of a run and an edge that may enter it. One along its border does not, so that an area
+    # of whole cells cuts none.
     run, edge = np.repeat(nodes, len(edges)), np.tile(np.arange(len(edges)), len(nodes))
     while True:
         held = index.levels[level]
-        near = _touch(held, run, edges, edge)
-        run, edge = run[near], edge[near]
+        cut = enters(edges[edge, :2], edges[edge, 2:], held[run, :2], held[run, 2:])
+        run, edge = run[cut], edge[cut]
         passed, place = np.unique(run, return_inverse=True)
         clear = np.setdiff1d(nodes, passed, assume_unique=True)
-        clear = clear[pieces.contains((held[clear, :2] + held[clear, 2:]) / 2)]
+        clear = clear[pieces.contains(held[clear, :2])]
         inside.append((np.zeros(len(clear), np.int64), *index.runs(level, clear)))
         if level == 0:
             break
@@ -229,21 +229,6 @@ def _beneath(
     return nodes[np.repeat(starts[place], many) + within], np.repeat(edge, many)
 
 
-def _touch(held: Floats, run: Integers, edges: Floats, edge: Integers) -> NDArray[np.bool_]:
-    """Say which edges may pass through boxes; never no where one does."""
-    low, high = held[run, :2], held[run, 2:]
-    a, b = edges[edge, :2], edges[edge, 2:]
-    near: Any = (np.minimum(a, b) <= high).all(axis=1) & (low <= np.maximum(a, b)).all(axis=1)
-    some = np.flatnonzero(near)
-    a, b, low, high = a[some], b[some], low[some], high[some]
-    along, away, half = b - a, (low - a) + (high - low) / 2, (high - low) / 2
-    apart = np.abs(along[:, 0] * away[:, 1] - along[:, 1] * away[:, 0])
-    reach = np.abs(along[:, 0]) * half[:, 1] + np.abs(along[:, 1]) * half[:, 0]
-    size = (np.abs(along) * np.abs(away)[:, ::-1]).sum(axis=1)
-    near[some] = apart <= reach + _TOUCH * size
-    return np.asarray(near, np.bool_)
-
-
 def _cover(
     index: Index,
     count: int,
@@ -253,5 +238,4 @@ def _cover(
     weight: Floats,
 ) -> Cover:
     owner, start, stop = (np.concatenate(each) for each in zip(*inside, strict=True))
-    some = weight > 0
-    return Cover(index, count, owner, start, stop, region[some], cell[some], weight[some])
+    return Cover(index, count, owner, start, stop, region, cell, np.clip(weight, *_PART))

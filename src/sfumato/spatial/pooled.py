@@ -19,7 +19,8 @@ from sfumato.spatial.table import CellTable
 _CLEAR, _CLEAR_SQUARE = 3.0, 2.0
 _DEEPEST = 10  # times that the sides of the map are halved
 _NEAR = 2  # of them between a cell and a square that is close around it
-_MOST = 1 - 2**-53  # of all probabilities; no float is between it and 1
+# Between them a normal quantile is above 0, and finite; no float is between them and 1/2 or 1.
+_LEAST, _MOST = 0.5 + 2**-53, 1 - 2**-53
 
 
 class Pooled(NamedTuple):
@@ -80,7 +81,7 @@ def shares(cells: Floats, box: Box) -> Floats:
 def _std(table: CellTable) -> Floats:
     """Return the standard deviations of noise, about: as if it were normal."""
     half = np.maximum(table.high - table.value, table.value - table.low)
-    sure = min(float((1 + table.estimate.confidence) / 2), _MOST)
+    sure = min(max(float((1 + table.estimate.confidence) / 2), _LEAST), _MOST)
     return np.asarray(half / NormalDist().inv_cdf(sure))
 
 

@@ -1,14 +1,13 @@
-"""Segments of the plane: on which side a point lies, and which segments meet.
+"""Segments of the plane: on which side a point lies, and which segments meet, or enter a box.
 
 Signs are exact: they are computed in floats with a bound on the rounding (Shewchuk 1997), and in
-rationals where the bound does not decide.
+whole numbers where the bound does not decide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +41,38 @@ def orientation(a: Floats, b: Floats, c: Floats) -> Signs:
     bound = _ROUNDING * (np.abs(left) + np.abs(right)) + _UNDERFLOW
     same = np.broadcast_to((b == c).all(axis=-1), level.shape)
     points = [np.broadcast_to(each, (*level.shape, 2)) for each in (a, b, c)]
-    for (place,) in np.argwhere((np.abs(twice) <= bound) & ~level & ~same).tolist():
-        p, q, r = ([Fraction(v) for v in each[place].tolist()] for each in points)
-        exact = (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
-        found[place] = (exact > 0) - (exact < 0)
+    doubt = np.flatnonzero((np.abs(twice) <= bound) & ~level & ~same)
+    if len(doubt):
+        px, py, qx, qy, rx, ry = _whole(np.hstack([each[doubt] for each in points])).T
+        found[doubt] = np.sign((qx - px) * (ry - py) - (qy - py) * (rx - px))
     return found
+
+
+def _whole(floats: Floats) -> Any:
+    """Return floats as whole numbers of Python, all times the same power of 2."""
+    part, power = np.frexp(floats)
+    digits = (part * 2.0**53).astype(np.int64).astype(object)
+    return digits << (power - power.min()).astype(object)
+
+
+def enters(starts: Floats, ends: Floats, low: Floats, high: Floats) -> NDArray[np.bool_]:
+    """Say which segments have a point inside of a box, and not only on its border. Exact.
+
+    Args:
+        starts: an end of each segment, in two columns.
+        ends: the other.
+        low: the lower left corner of the box that is compared with it.
+        high: the upper right one.
+    """
+    near: Any = ((np.minimum(starts, ends) < high) & (low < np.maximum(starts, ends))).all(axis=1)
+    some = np.flatnonzero(near)
+    a, b, (x0, y0), (x1, y1) = starts[some], ends[some], low[some].T, high[some].T
+    # Of the corners, the two that are farthest from the line to its left and to its right.
+    rising = (a[:, 0] < b[:, 0]) == (a[:, 1] < b[:, 1])
+    first = np.column_stack([x0, np.where(rising, y1, y0)])
+    second = np.column_stack([x1, np.where(rising, y0, y1)])
+    near[some] = orientation(a, b, first) * orientation(a, b, second) < 0
+    return np.asarray(near, np.bool_)
 
 
 class Contacts(NamedTuple):

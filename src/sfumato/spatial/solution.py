@@ -9,13 +9,14 @@ import numpy as np
 
 from sfumato.ranges.measured import variance
 from sfumato.ranges.solution import widths
-from sfumato.ranges.tail import widest
+from sfumato.ranges.tail import unweighted
 from sfumato.ranges.tree import Tree
+from sfumato.release import law
 from sfumato.release.error import Noise
 from sfumato.spatial.box import Floats
 from sfumato.spatial.decomposition import Integers
 
-_WORK = 2**22  # weights that are computed; beyond, the widest tails are assumed
+_WORK = 2**22  # weights that are computed; beyond, only variances are
 
 
 class Solution:
@@ -86,11 +87,15 @@ class Solution:
         spread = np.array([self.tree.variance_at(*each) for each in weights])
         leaves = len(self.starts[0]) - 1
         if leaves * len(weights) > _WORK:
-            least = min(variance(noise) for noise in self.noises)
-            step = np.sqrt(spread / least) / 2  # up: no weight is larger
-            return np.asarray(widest(confidence) * np.sqrt(spread) + step)
+            return unweighted(self.noises, spread, confidence)
         dense = np.zeros((leaves, len(weights)))
+        whole = np.zeros(len(weights), np.bool_)
         for i, (places, shares) in enumerate(weights):
-            dense[places, i] = shares
-        width, _ = widths(self.tree.norms_at(dense), spread, self.noises, confidence)
-        return np.asarray(np.where(spread > 0, width, 0.0))
+            dense[places, i], whole[i] = shares, bool((shares == 1).all())
+        return widths(self.tree.norms_at(dense), spread, self.noises, confidence, whole)
+
+    def reach_of_leaves(self, confidence: float) -> Floats:
+        """Return how far the count of each leaf may be off, by noise alone."""
+        if len(self.noises) == 1:
+            return np.full(len(self.variances), float(law.reach(self.noises[0], 1 - confidence)))
+        return unweighted(self.noises, self.variances, confidence)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.spatial.box import Floats
+from sfumato.spatial.segment import orientation
 
 Integers = NDArray[np.int64]
 
@@ -70,12 +71,17 @@ class Trapezoids:
         return np.clip(out, 0.0, 1.0)
 
     def contains(self, points: Floats) -> NDArray[np.bool_]:
-        """Say of points that are not near an edge whether they are inside."""
+        """Say whether the polygon holds boxes that no edge enters, from their lower left corners.
+
+        It is exact. An edge through the corner is not above the box: it would enter it.
+        """
         out = np.zeros(len(points))
-        for point, piece in self._pairs(points[:, 0], points[:, 0]):
-            x, y = points[point].T
-            there = (self.left[piece] <= x) & (x < self.right[piece])
-            above = there & (self._height(piece, x, y) > 0)
+        for some, cut in self._pairs(points[:, 0], points[:, 0]):
+            x = points[some, 0]
+            there = (self.left[cut] <= x) & (x < self.right[cut])
+            point, piece = some[there], cut[there]
+            start, end = self.edges[piece, :2], self.edges[piece, 2:]
+            above = orientation(start, end, points[point]) < 0
             out += np.bincount(point[above], self.sign[piece[above]], minlength=len(points))
         return out > 0.5
 
@@ -84,10 +90,9 @@ class Trapezoids:
         ax, ay, bx, by = self.edges[piece].T
         # From the nearer end, so that an end is met exactly.
         near = x - ax <= bx - x
-        slope = (by - ay) / (bx - ax)
-        found: Floats = np.where(
-            near, (ay - base) + slope * (x - ax), (by - base) - slope * (bx - x)
-        )
+        # A share of the edge first: the slope of one that is nearly upright may be no float.
+        part = np.where(near, x - ax, x - bx) / (bx - ax)
+        found: Floats = (np.where(near, ay, by) - base) + part * (by - ay)
         return found
 
     def _pairs(self, low: Floats, high: Floats) -> list[tuple[Integers, Integers]]:

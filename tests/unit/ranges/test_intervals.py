@@ -9,10 +9,11 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.errors import InputError, RangeError, SensitivityError, SfumatoError
-from sfumato.ranges.measured import Measured, fourth
+from sfumato.ranges.measured import Measured, fourth, variance
 from sfumato.ranges.solution import Solution, model, reach
-from sfumato.ranges.tail import factor, median_reach, widest
+from sfumato.ranges.tail import chernoff, factor, median_reach, unweighted
 from sfumato.relation.matrix import Blocks, Halves
+from sfumato.release import inversion, law
 from sfumato.release.error import Noise
 
 
@@ -23,7 +24,68 @@ def test_factors_are_right_however_sure(confidence):
     assert exp(-one * sqrt(2)) == pytest.approx(alpha, rel=1e-6)
     # Two terms of scale 1: the chance of more than x is exp(-x)(1 + x/2), of variance 4.
     assert exp(-2 * two) * (1 + two) == pytest.approx(alpha, rel=0.06)
-    assert widest(confidence) == pytest.approx(max(log(1 / alpha) / sqrt(2), normal))
+    broad = Noise("gaussian", Fraction(100))
+    widest = max(log(1 / alpha) / sqrt(2), normal) * 100 + 0.5
+    (found,) = unweighted([broad], np.array([10_000.0]), confidence)
+    assert widest * (1 - 1e-6) <= found <= widest + 0.5  # one number ends at a whole one
+
+
+ALPHAS = (0.5, 0.05, 0.01, 1e-3, 1e-5, 1e-9)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_one_number_is_within_what_its_variance_allows(kind, alpha):
+    """Narrow noise lies on whole numbers, of which a continuous quantile may miss the next."""
+    for tenths in range(1, 40):
+        noise = Noise(kind, Fraction(tenths, 10))
+        width = unweighted([noise], np.array([variance(noise)]), 1 - alpha)[0]
+        outside = 1 - law.weights(noise, int(width)).sum()
+        assert outside <= alpha * (1 + 1e-6) + 1e-12, (noise, width)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_bound_of_a_sum_is_above_its_quantile_and_near_it(alpha):
+    rng = np.random.default_rng(5)
+    for scale in ("1/8", "1/4", "1/2", "1"):
+        for kinds in (("laplace",), ("gaussian",), ("laplace", "gaussian")):
+            noises = [Noise(kind, Fraction(scale)) for kind in kinds]
+            weights = rng.integers(1, 5, (len(noises), 6)) / 4
+            squares = (weights**2).sum(axis=1, keepdims=True)
+            largest = weights.max(axis=1, keepdims=True)
+            parts = tuple(
+                (noise, w, 1)
+                for noise, row in zip(noises, weights.tolist(), strict=True)
+                for w in row
+            )
+            (bound,) = chernoff(noises, squares, largest, alpha)
+            assert bound >= inversion.quantile(parts, alpha) * 0.99 - 1e-2 * bound
+            assert bound <= 2 * inversion.reach(parts, alpha)
+
+
+def test_bound_of_nothing_is_nothing():
+    nothing = np.zeros((1, 2))
+    assert chernoff([Noise("laplace", Fraction(1))], nothing, nothing, 0.05).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("epsilon", "most"), [(8, 4), (16, 0)])
+def test_narrow_noise_on_many_cells_does_not_add_up_step_by_step(epsilon, most):
+    """Of 2,000 cells nearly all are exact: half of each is no bound that anybody can use."""
+    found = sf.ranges.release(sf.lab(np.zeros(4096, int)), method="identity", epsilon=epsilon)
+    count = found.count(0, 1999)
+    assert count.high - count.low <= 2 * most
+
+
+def test_shares_hold_where_noise_is_whole_steps():
+    """Here each half is exact in most releases, and their sum is not."""
+    counts = np.random.default_rng(1).poisson(3, 64)
+    stops, runs = np.arange(0, 64, 8), 100
+    true = np.cumsum(counts)[stops] / counts.sum()
+    missed = 0
+    for _ in range(runs):
+        found = sf.ranges.release(sf.lab(counts), method="identity", epsilon=6).cdf(stops)
+        missed += int(((found.low > true + 1e-12) | (found.high < true - 1e-12)).sum())
+    assert missed <= 0.06 * runs * len(stops)
 
 
 def test_asked_in_an_array_an_interval_is_no_narrower():

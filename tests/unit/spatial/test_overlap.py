@@ -1,8 +1,11 @@
 """Shares of many cells in large regions, and what is refused; see the property tests too."""
 
+from math import nextafter
+
 import numpy as np
 import pytest
 
+import sfumato as sf
 from sfumato.core.errors import InputError, RangeError
 from sfumato.spatial.box import Box
 from sfumato.spatial.index import FAN, Index
@@ -173,6 +176,64 @@ def test_regions_and_values_are_checked():
 def test_one_cell_is_a_map_too():
     assert weights([(0, 0, 2, 2)], (1, 1, 5, 5)) == (np.array([0]), np.array([0.25]))
     assert weights([(0, 0, 2, 2)], Polygon([(0, 0), (2, 2), (0, 2)]))[1].tolist() == [0.5]
+
+
+def counted(point, box, bins):
+    """Release a map of a thousand points, all at one place."""
+    points = sf.lab.points(np.full((1_000, 2), point), box=box, bins=bins)
+    return sf.spatial.release(points, method="grid", cells=bins, epsilon=1)
+
+
+def test_a_corner_that_rounds_away_is_cut_off_all_the_same():
+    found = counted(1e-10, (0, 0, 4, 4), 4)
+    area = Polygon([(1e-9, 0), (2, 0), (2, 2), (0, 2), (0, 1e-9)])  # all points are cut off
+    assert found.count(area, even=False).low == 0
+    assert found.count(area, even=False).high > 900
+
+
+def test_a_sliver_that_rounds_away_is_met_all_the_same():
+    found = counted(2e-20, (-1, -1, 1, 1), 1)
+    area = Polygon([(-1, 1e-20), (1, 1e-20), (1, 3e-20), (-1, 3e-20)])  # and all points are in it
+    assert found.count(area, even=False).low == 0
+    assert found.count(area, even=False).high > 900
+
+
+def test_an_area_of_whole_cells_is_counted_like_the_box():
+    found = counted(0.35, (0, 0, 1, 1), 10)
+    for box in [(0.3, 0.3, 0.7, 0.9), (0.1, 0.4, 0.2, 0.5), (0, 0, 1, 1), (-1, -1, 2, 0.3)]:
+        x0, y0, x1, y1 = box
+        # Corners at the ends of cells on the way change nothing.
+        area = Polygon([(x0, y0), (x1, y0), (x1, (y0 + y1) / 2), (x1, y1), (x0, y1)])
+        cell, weight = weights(found.cells, area)
+        assert (weight == 1).all()
+        assert cell.tolist() == weights(found.cells, box)[0].tolist()
+        for even in (False, True):
+            one, other = found.count(area, even=even), found.count(box, even=even)
+            assert (one.low, one.high) == pytest.approx((other.low, other.high))
+            assert one.value == pytest.approx(other.value)
+
+
+@pytest.mark.parametrize("step", [1, 10])
+def test_a_diagonal_does_not_meet_cells_at_whose_corners_it_passes(step):
+    side = 40
+    x, y = (a.ravel() for a in np.meshgrid(np.arange(side), np.arange(side)))
+    cells = np.column_stack([x, y, x + 1, y + 1]) / step
+    cell, weight = weights(cells, Polygon([(0, 0), (side / step, side / step), (0, side / step)]))
+    assert cell.tolist() == np.flatnonzero(x <= y).tolist()
+    cut = x[cell] == y[cell]
+    assert (weight[~cut] == 1).all()
+    assert weight[cut] == pytest.approx(0.5)
+
+
+def test_an_edge_too_steep_for_a_slope_cuts_cells():
+    cells = [(-1, 0, 0, 1), (0, 0, 1, 1), (0, 1, 1, 2)]
+    small = nextafter(0.0, 1)
+    cell, weight = weights(cells, Polygon([(0, 0), (2, 0), (2, 2), (small, 2)]))
+    assert cell.tolist() == [1, 2]
+    assert weight.tolist() == [nextafter(1, 0)] * 2
+    cell, weight = weights(cells, Polygon([(0, 0), (2, 0), (2, 2), (-small, 2)]))
+    assert cell.tolist() == [0, 1, 2]
+    assert weight.tolist() == [small, 1, 1]
 
 
 def test_strips_that_every_box_cuts_are_held_in_memory():

@@ -9,7 +9,7 @@ import pytest
 from sfumato.core.errors import InputError, NumberError, RangeError
 from sfumato.spatial.polygon import Polygon
 from sfumato.spatial.ring import Ring
-from sfumato.spatial.segment import orientation
+from sfumato.spatial.segment import enters, orientation
 
 SQUARE = [(0, 0), (4, 0), (4, 4), (0, 4)]
 HOLE = [(1, 1), (2, 1), (2, 2), (1, 2)]
@@ -44,6 +44,51 @@ def test_orientation_is_exact_where_floats_are_not():
         assert orientation(b, c, np.array([x, 0.5])) == -sign
     tiny = np.array([[0, 0], [1e-200, 1e-200], [2e-200, 2.1e-200]])
     assert orientation(*tiny) == 1  # the product is not even a float
+
+
+def hairs(rng, count):
+    """Draw points at whole numbers, or a hair beside."""
+    whole = rng.integers(-2, 3, (count, 2)).astype(float)
+    beside = [whole, np.nextafter(whole, -9), np.nextafter(whole, 9), whole + 1e-20, whole - 1e-9]
+    return np.choose(rng.integers(0, len(beside), whole.shape), beside)
+
+
+def test_orientation_of_many_points_is_that_of_rationals():
+    rng = np.random.default_rng(3)
+    a, b, c = (hairs(rng, 3_000) for _ in range(3))
+    found = orientation(a, b, c).tolist()
+    for sign, *points in zip(found, a.tolist(), b.tolist(), c.tolist(), strict=True):
+        (px, py), (qx, qy), (rx, ry) = [map(Fraction, point) for point in points]
+        exact = (qx - px) * (ry - py) - (qy - py) * (rx - px)
+        assert sign == (exact > 0) - (exact < 0)
+
+
+def part_inside(start, end, low, high):
+    """Say whether an open box holds a point of a segment, in rationals: where is it on its way."""
+    first, last, there = Fraction(0), Fraction(1), True
+    for p, q, least, most in zip(
+        *([Fraction(v) for v in x] for x in (start, end, low, high)), strict=True
+    ):
+        if p == q:
+            there &= least < p < most
+            continue
+        ways = sorted([(least - p) / (q - p), (most - p) / (q - p)])
+        there &= ways[0] < 1 and ways[1] > 0  # its ends may lie inside, those of the box not
+        first, last = max(first, ways[0]), min(last, ways[1])
+    return there and first < last
+
+
+def test_segments_enter_boxes_as_rationals_say():
+    rng = np.random.default_rng(4)
+    starts, ends, one, other = (hairs(rng, 6_000) for _ in range(4))
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    proper = (low < high).all(axis=1) & (starts != ends).any(axis=1)
+    given = [each[proper] for each in (starts, ends, low, high)]
+    found = enters(*given)
+    assert 300 < found.sum() < len(found) - 300
+    assert found.tolist() == [
+        part_inside(*each) for each in zip(*map(np.ndarray.tolist, given), strict=True)
+    ]
 
 
 def test_ring_of_near_points_is_judged_exactly():

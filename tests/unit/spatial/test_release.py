@@ -14,6 +14,7 @@ from sfumato.core.errors import (
     RangeError,
     SfumatoError,
 )
+from sfumato.release import law
 from sfumato.spatial.program import METHODS
 from sfumato.spatial.release import MapRelease
 
@@ -371,3 +372,24 @@ def test_map_says_that_small_counts_are_taken_to_be_even():
     assert "even below 32" in repr(city.pruned())
     assert "unbiased" not in repr(city.pruned())
     assert "nonnegative, even below 8" in repr(city.nonnegative().pruned(8))
+
+
+@pytest.mark.parametrize("confidence", ["0.5", "0.95", "0.99", "0.99999"])
+def test_a_cell_of_a_grid_has_one_interval_however_it_is_asked(confidence):
+    for epsilon in (0.5, 3, 4.6, 8):
+        found = sf.spatial.release(
+            sf.lab(COUNTS), method="grid", cells=32, epsilon=epsilon, confidence=confidence
+        )
+        alone, listed = found.count((3, 5, 4, 6)), found.estimate()
+        place = int(np.flatnonzero((found.cells == (3, 5, 4, 6)).all(axis=1))[0])
+        assert (listed.low[place], listed.high[place]) == (alone.low, alone.high)
+        half = int(alone.high - alone.value)
+        outside = 1 - law.weights(found.levels[0].noise, half).sum()
+        assert outside <= 1 - float(confidence)
+
+
+@pytest.mark.parametrize(("method", "most"), [("grid", 6), ("quadtree", 12), ("auto", 8)])
+def test_narrow_noise_on_a_large_box_does_not_add_up_step_by_step(method, most):
+    found = sf.spatial.release(sf.lab(np.zeros((64, 64), int)), method=method, epsilon=8)
+    box = found.count((0, 0, 45, 45))
+    assert box.high - box.low <= most

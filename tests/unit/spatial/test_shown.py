@@ -339,6 +339,17 @@ def test_what_is_not_told_apart_is_spread_over_what_lies_around():
     assert (pooled(table(cells, -counts, np.full(16, 10.0))).counts == 0).all()
 
 
+@pytest.mark.parametrize("confidence", ["1e-17", "1e-400", "0.999999999999"])
+@pytest.mark.parametrize("half", [0.0, 10.0])
+def test_intervals_of_any_confidence_are_pooled(confidence, half):
+    counts = np.arange(16.0)
+    said = Estimate(counts, counts - half, counts + half, Fraction(confidence))
+    made = pooled(CellTable(grid(4, 4, 4), said))  # warnings are errors
+    assert np.isfinite(made.counts).all()
+    if not half:  # no noise was told of
+        assert made.counts.tolist() == counts.tolist()
+
+
 def test_noise_of_many_cells_alone_is_drawn_as_nothing_special():
     noise = np.random.default_rng(2).normal(0, 1, 120**2)
     made = pooled(table(grid(120), noise, np.full(120**2, 1.96)))
