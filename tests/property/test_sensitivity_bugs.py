@@ -55,7 +55,7 @@ class Bug:
         right: the text that it replaces.
         wrong: what stands there instead.
         hand: the case of `rides` that shows it at once, if one does.
-        soon: whether a search of a few seconds finds it.
+        soon: whether a search of a few seconds finds it; every push has one unless a hand does.
     """
 
     name: str
@@ -306,7 +306,7 @@ def test_planted_bug_shows_in_a_case_made_by_hand(bug):
             compare(case)
 
 
-@pytest.mark.parametrize("bug", [bug for bug in BUGS if bug.soon], ids=repr)
+@pytest.mark.parametrize("bug", [bug for bug in BUGS if bug.soon and not bug.hand], ids=repr)
 def test_planted_bug_is_soon_found(bug):
     assert examples_until_found(bug, SOON) is not None
 

@@ -22,7 +22,7 @@ from sfumato.testing.statements import Writer
 from sfumato.testing.town import PUBLIC, Dice, tables, town
 
 EPSILON = 1000
-PUSH, SHARD, SHARDS = 400, 400, 10
+PUSH, SHARD, SHARDS = 150, 400, 10
 
 
 @pytest.fixture(scope="module")

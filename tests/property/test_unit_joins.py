@@ -202,7 +202,7 @@ SEARCHES = {
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_no_unit_moves_a_join_beyond_its_sensitivity(name):
-    search(*SEARCHES[name], examples=20)
+    search(*SEARCHES[name], examples=10)
 
 
 @pytest.mark.deep

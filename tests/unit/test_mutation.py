@@ -208,6 +208,7 @@ def test_mutant_that_a_test_notices_is_killed_and_the_tree_is_left_alone(tiny):
     assert (copy.root / "src" / "sfumato" / "tiny.py").read_text(encoding="utf-8") == TINY
 
 
+@pytest.mark.deep
 def test_test_that_fails_anyway_kills_nothing(tiny):
     _, copy, known = tiny
     edge = next(m for m in of_source(TINY, "tiny.py") if m.after == "spent + cost < limit")
@@ -217,6 +218,7 @@ def test_test_that_fails_anyway_kills_nothing(tiny):
     assert not copy.trial(edge, [replace(near, tests=("tests/unit/test_tiny.py",))]).killed
 
 
+@pytest.mark.deep
 def test_test_that_fails_only_once_kills_nothing(tiny):
     _, copy, known = tiny
     edge = next(m for m in of_source(TINY, "tiny.py") if m.after == "spent + cost < limit")

@@ -382,7 +382,7 @@ def test_neighbors_are_either():
 
 
 def test_without_dp_accounting_the_fix_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.common", None)
     with pytest.raises(MissingExtra, match="oracles"):
         pld.to_dp_accounting(Pure(1))
     with pytest.raises(LossError):
