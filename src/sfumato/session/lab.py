@@ -28,7 +28,7 @@ from sfumato.session.column import Column
 from sfumato.session.histogram import Histogram, Subset, Weighted
 from sfumato.session.interaction import Interaction
 from sfumato.session.part import check_shape
-from sfumato.session.points import Ends, Plane, Points, bins_of, ends_of
+from sfumato.session.points import Ends, Plane, Points, bins_of, edges_of, ends_of
 from sfumato.session.purse import Purse
 from sfumato.session.records import Coded, Counted, Records
 
@@ -336,10 +336,13 @@ class Laboratory:
             raise RangeError("the box is thinner than floats can tell apart there. Make it larger.")
         x, y = given.T
         inside = (x0 <= x) & (x < x1) & (y0 <= y) & (y < y1)  # NaN is not
-        # A quotient may round up to the cell after the last.
-        column = np.minimum(np.floor((x[inside] - x0) / (x1 - x0) * across), across - 1)
-        row = np.minimum(np.floor((y[inside] - y0) / (y1 - y0) * up), up - 1)
-        flat = (column * up + row).astype(np.int64)
+        # By the edges that maps have, so that a point counts in the cell that it lies in.
+        column, row = (
+            np.searchsorted(edges_of(low, high, (high - low) / count, count), each[inside], "right")
+            - 1
+            for each, low, high, count in ((x, ends[0], ends[2], across), (y, ends[1], ends[3], up))
+        )
+        flat = column * up + row
         counts = np.bincount(flat, minlength=across * up).reshape(across, up)
         records = Counted(counts.astype(np.int64), ("x", "y"))
         return _made(records, unit, budget, ends)

@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import lcm
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.core.errors import InputError, RangeError
 from sfumato.core.number import exact, is_integer
@@ -148,6 +152,23 @@ def ends_of(box: Any) -> Ends:
     if x0 == x1 or y0 == y1:
         raise RangeError("the box has no area: a high end equals its low end. Make it larger.")
     return x0, y0, x1, y1
+
+
+def edges_of(low: Fraction, high: Fraction, width: Fraction, count: int) -> NDArray[np.float64]:
+    """Return where cells of one width begin, and where the last one ends.
+
+    Each edge is the float nearest to it, which is what its decimal literal means: a box that ends
+    at 0.3 meets no cell that begins there.
+    """
+    whole = lcm(low.denominator, width.denominator)
+    first, step = int(low * whole), int(width * whole)
+    out: NDArray[np.float64]
+    if max(abs(first), abs(first + step * count), whole) <= 2**53:
+        out = (first + step * np.arange(count + 1)) / whole  # of whole numbers, rounded once
+    else:
+        out = np.array([float(low + width * i) for i in range(count + 1)])
+    out[-1] = float(high)
+    return out
 
 
 def check_cells(across: int, up: int) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.core.codec import canonical
 from sfumato.core.errors import InputError, RangeError
+from sfumato.session.points import edges_of
 from sfumato.spatial.box import LARGEST, Floats
 from sfumato.spatial.decomposition import Integers
 from sfumato.spatial.overlap import extents
@@ -89,18 +89,7 @@ class MapFrame:
 
     def edges(self, axis: int) -> Floats:
         """Return where the cells along an axis begin, and where the last one ends."""
-        low, width, count = self.box[axis], self.widths[axis], self.shape[axis]
-        # Each edge is the float nearest to it, which is what its decimal literal means: a box that
-        # ends at 0.3 meets no cell that begins there.
-        whole = lcm(low.denominator, width.denominator)
-        first, step = int(low * whole), int(width * whole)
-        out: Floats
-        if max(abs(first), abs(first + step * count), whole) <= 2**53:
-            out = (first + step * np.arange(count + 1)) / whole  # of whole numbers, rounded once
-        else:
-            out = np.array([float(low + width * i) for i in range(count + 1)])
-        out[-1] = float(self.box[axis + 2])
-        return out
+        return edges_of(self.box[axis], self.box[axis + 2], self.widths[axis], self.shape[axis])
 
     def placed(self, blocks: Integers) -> Floats:
         """Return rectangles of cells as boxes of the map.

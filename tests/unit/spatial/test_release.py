@@ -393,3 +393,17 @@ def test_narrow_noise_on_a_large_box_does_not_add_up_step_by_step(method, most):
     found = sf.spatial.release(sf.lab(np.zeros((64, 64), int)), method=method, epsilon=8)
     box = found.count((0, 0, 45, 45))
     assert box.high - box.low <= most
+
+
+@pytest.mark.parametrize("box", [(0, 0, 1, 1), ("0.1", "0.1", "0.9", "0.9"), (-3, -3, 1e6, 1e6)])
+@pytest.mark.parametrize("bins", [7, 10, 100])
+def test_points_count_in_the_cell_that_they_lie_in(box, bins):
+    """A point on an edge, or a hair beside it, is not divided into the next cell."""
+    empty = sf.lab.points(np.empty((0, 2)), box, bins=bins)
+    edges = np.unique(sf.spatial.release(empty, method="grid", cells=bins, epsilon=1).cells[:, 0])
+    near = [edges, np.nextafter(edges[1:], -np.inf), np.nextafter(edges, np.inf)]
+    for x in np.concatenate(near):
+        lab = sf.lab.points([(x, edges[0])], box, bins=bins, budget=AMPLE)
+        found = sf.spatial.release(lab, method="grid", cells=bins, epsilon=HUGE)
+        ((x0, _, x1, _),) = found.cells[found.counts > 0.5]
+        assert x0 <= x < x1
