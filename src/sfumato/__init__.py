@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core import errors
+from sfumato import errors
 from sfumato.core.budget import Budget
 from sfumato.core.loss import Loss
 from sfumato.core.schema import (
