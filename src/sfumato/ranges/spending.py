@@ -15,7 +15,7 @@ from sfumato.core.number import Exactable
 from sfumato.mechanisms import DiscreteGaussian, DiscreteLaplace
 from sfumato.mechanisms.mechanism import need_movable
 from sfumato.ranges.weights import PARTS
-from sfumato.session.column import Measuring
+from sfumato.session.cells import Measuring
 
 _FINE = 2**20
 

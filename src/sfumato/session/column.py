@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from sfumato.core.errors import InputError, KeysError
-from sfumato.relation.aggregate import Aggregate
 from sfumato.relation.kind import NAMES, Day, Instant, Kind, Number, domain
-from sfumato.relation.linear import Linear, Strategy
-
-if TYPE_CHECKING:
-    from sfumato.accounting import Remaining
-    from sfumato.core.budget import Budget
-    from sfumato.core.unit import Unit
-
-
-class Measuring(Protocol):
-    """What a column needs of a table or a laboratory."""
-
-    @property
-    def unit(self) -> Unit:
-        """Who is protected."""
-
-    @property
-    def remaining(self) -> Remaining:
-        """What may still be spent."""
-
-    def measure(self, query: Any, mechanism: Any = None, *, delta: Any = 0) -> Any:
-        """Charge, read, draw and return."""
-
-    def scope(self, budget: Budget) -> AbstractContextManager[Any]:
-        """Set part of the budget aside."""
+from sfumato.session.cells import Cells, Measuring
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Column:
+class Column(Cells):
     """How many rows have each value of a column, in their order; nothing is read until a release.
 
     Get one from `Table.values`, or from `Lab.values`.
@@ -66,37 +41,6 @@ class Column:
         """How many cells there are."""
         codes = domain(self.kind)
         return 0 if codes is None else codes.stop - codes.start
-
-    @property
-    def unit(self) -> Unit:
-        """Who is protected."""
-        return self.curator.unit
-
-    @property
-    def remaining(self) -> Remaining:
-        """What may still be spent."""
-        return self.curator.remaining
-
-    def question(self, matrix: Strategy | None = None) -> Any:
-        """Return the question for weighted sums of the cells; without a matrix, for the cells.
-
-        Args:
-            matrix: whole numbers, with a column for each cell.
-        """
-        asked = self.counts(self.curator)
-        if matrix is None:
-            return asked
-        return Linear(asked, matrix) if isinstance(asked, Aggregate) else asked.weighted(matrix)
-
-    def measure(self, query: Any, mechanism: Any = None, *, delta: Any = 0) -> Any:
-        """Charge, read, draw and return; a batch in one scan and with one charge."""
-        return self.curator.measure(query, mechanism, delta=delta)
-
-    @contextmanager
-    def scope(self, budget: Budget) -> Iterator[Column]:
-        """Set part of the budget aside; what is not spent inside returns."""
-        with self.curator.scope(budget) as inside:
-            yield replace(self, curator=inside)
 
     def __repr__(self) -> str:
         """Show what is public about it."""

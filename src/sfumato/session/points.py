@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,14 +13,10 @@ from numpy.typing import NDArray
 
 from sfumato.core.errors import InputError, RangeError
 from sfumato.core.number import exact, is_integer
-from sfumato.relation.aggregate import Aggregate
-from sfumato.relation.linear import Linear, Strategy
+from sfumato.session.cells import Cells, Measuring
 
 if TYPE_CHECKING:
-    from sfumato.accounting import Remaining
-    from sfumato.core.budget import Budget
     from sfumato.core.unit import Unit
-    from sfumato.session.column import Measuring
 
 Ends: TypeAlias = tuple[Fraction, Fraction, Fraction, Fraction]
 Widths: TypeAlias = tuple[Fraction, Fraction]
@@ -33,7 +28,7 @@ OUTSIDE = ("drop", "clamp")
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Plane:
+class Plane(Cells):
     """How many points lie in each cell of a public lattice; nothing is read until a release.
 
     Cells of one column of the lattice stand side by side: the cell (i, j) is number i·up + j.
@@ -55,37 +50,6 @@ class Plane:
     curator: Measuring
     counts: Callable[[Any], Any]
     notes: tuple[str, ...] = ()
-
-    @property
-    def unit(self) -> Unit:
-        """Who is protected."""
-        return self.curator.unit
-
-    @property
-    def remaining(self) -> Remaining:
-        """What may still be spent."""
-        return self.curator.remaining
-
-    def question(self, matrix: Strategy | None = None) -> Any:
-        """Return the question for sums of cells; without a matrix, for the cells.
-
-        Args:
-            matrix: whole numbers, with a column for each cell.
-        """
-        asked = self.counts(self.curator)
-        if matrix is None:
-            return asked
-        return Linear(asked, matrix) if isinstance(asked, Aggregate) else asked.weighted(matrix)
-
-    def measure(self, query: Any, mechanism: Any = None, *, delta: Any = 0) -> Any:
-        """Charge, read, draw and return; a batch in one scan and with one charge."""
-        return self.curator.measure(query, mechanism, delta=delta)
-
-    @contextmanager
-    def scope(self, budget: Budget) -> Iterator[Plane]:
-        """Set part of the budget aside; what is not spent inside returns."""
-        with self.curator.scope(budget) as inside:
-            yield replace(self, curator=inside)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
