@@ -388,9 +388,13 @@ def test_a_cell_of_a_grid_has_one_interval_however_it_is_asked(confidence):
         assert outside <= 1 - float(confidence)
 
 
-@pytest.mark.parametrize(("method", "most"), [("grid", 6), ("quadtree", 12), ("auto", 8)])
-def test_narrow_noise_on_a_large_box_does_not_add_up_step_by_step(method, most):
-    found = sf.spatial.release(sf.lab(np.zeros((64, 64), int)), method=method, epsilon=8)
+NARROW = [("grid", {"cells": 64}, 8, 8), ("quadtree", {}, 16, 4), ("auto", {}, 8, 8)]
+
+
+@pytest.mark.parametrize(("method", "options", "epsilon", "most"), NARROW)
+def test_narrow_noise_on_a_large_box_does_not_add_up_step_by_step(method, options, epsilon, most):
+    lab = sf.lab(np.zeros((64, 64), int))
+    found = sf.spatial.release(lab, method=method, epsilon=epsilon, **options)
     box = found.count((0, 0, 45, 45))
     assert box.high - box.low <= most
 
