@@ -737,6 +737,16 @@ def test_endless_lists_of_keys_are_read_up_to_their_first_mistake(keys):
         assert session.ledger.history() == []
 
 
+def test_endless_keys_without_a_mistake_are_read_up_to_the_most_groups(monkeypatch):
+    monkeypatch.setattr("sfumato.relation.keys.MOST_CELLS", 1000)
+    read = itertools.count()
+    with opened(random.Random(0)) as session:
+        with pytest.raises(KeysError, match="more than 1,000 values"):
+            session.table().group_by("name", keys=map(str, read)).count().release(epsilon=1)
+        assert next(read) == 1001
+        assert session.ledger.history() == []
+
+
 def test_a_mistake_behind_many_keys_is_found():
     for last in (None, 1, "key 7"):
         with opened(random.Random(0)) as session, pytest.raises(KeysError):

@@ -1,7 +1,7 @@
 """What is read of other tables for the rows of one: whose they are, and by which keys they meet.
 
 A table that does not name its unit refers to one that does. Its rows are joined with the pairs of
-key and unit that the other table holds, each once. A row whose key leads to two units is a row of
+key and unit that the other tables hold, each once. A row whose key leads to two units is a row of
 each: what others have of it does not depend on who else is there.
 """
 
@@ -104,15 +104,23 @@ class Lookup:
         Args:
             as_text: whether the unit is read as text.
         """
-        text = ""
-        for i, step in enumerate(self.steps):
-            # What is found is compared with the next key, and read as that is.
-            later = self.steps[i + 1].as_text if i + 1 < len(self.steps) else as_text
-            met = f" ON step{i - 1}.v = step{i}.k" if i else ""
-            text += f"{' JOIN ' if i else ''}{step.sql(as_text=later)} AS step{i}{met}"
-        # Each pair once, over however many ways a row leads to a unit.
-        pairs = f"SELECT DISTINCT step0.k AS k, step{len(self.steps) - 1}.v AS v FROM {text}"  # noqa: S608
+        # What is found is compared with the next key, and read as that is. From the unit's end, and
+        # each pair once at every step: over however many ways a row leads to a unit, one unit adds
+        # to no step more pairs than the step has rows.
+        pairs = ""
+        for step, later in reversed(list(zip(self.steps, self._read_as(as_text), strict=True))):
+            read = step.sql(as_text=later)
+            pairs = (
+                f"SELECT DISTINCT step.k AS k, owner.v AS v FROM {read} AS step "  # noqa: S608
+                f"JOIN ({pairs}) AS owner ON step.v = owner.k"
+                if pairs
+                else f"SELECT DISTINCT k, v FROM {read}"  # noqa: S608
+            )
         return f" JOIN ({pairs}) AS owner ON mine.{LEAD} = owner.k"
+
+    def _read_as(self, as_text: bool) -> list[bool]:
+        """Return of each step whether what it finds is read as text."""
+        return [*(step.as_text for step in self.steps[1:]), as_text]
 
 
 def keys_of(sources: Iterable[Source]) -> dict[str, list[str]]:

@@ -193,8 +193,9 @@ def _unit(place: tuple[str, ...], table: TableDeclaration) -> Iterator[Finding]:
             dotted((*place, "unit")),
             f"whose a row is, is looked up in {names}.",
             "What refers to a key that two units have counts for each of them, and whoever adds "
-            "or removes such a row does so for both.",
-            "Make sure that a key belongs to one unit, by a constraint of the database at best.",
+            "or removes such a row does so for both; a key that many have multiplies the rows.",
+            "Make sure that a key belongs to one unit, by a constraint of the database at best, "
+            "and that unknown keys are empty.",
         )
     most = 0 if table.unit.max_rows == "auto" else table.unit.most_rows or 0
     if most > _MANY_ROWS:

@@ -253,6 +253,11 @@ def _codes(name: str, kind: Kind, given: Any) -> tuple[Code, ...] | None:
         found[held] = None
         if len(found) == count:
             break  # listed before
+        if count == MOST_CELLS:
+            raise KeysError(
+                f"keys= lists more than {MOST_CELLS:,} values of {name!r}, and one answer may have "
+                f"that many groups at most. List fewer."
+            )
     else:
         if found:
             return tuple(found)

@@ -23,7 +23,7 @@ _FORM = "Write it as 'orders.customer -> customers.id'."
 class Link:
     """A column that holds keys of another table: ``customer -> customers.id``.
 
-    That a key is that of one row is the owner's word. See docs/theory/sensitivity.md.
+    What a key leads to is found, and nobody's word is taken for it. See docs/theory/sensitivity.md.
 
     Attributes:
         column: the column.

@@ -36,7 +36,12 @@ _TAKEN: dict[type, set[str]] = {
     **{kind: {"this", "expression", "quantile"} for kind in _RANKED},
     exp.WithinGroup: {"this", "expression"},
 }
-_LIKE: dict[str, type] = {"mean": exp.Avg, "var_samp": exp.Variance, "stdev": exp.Stddev}
+_LIKE: dict[str, type] = {
+    "mean": exp.Avg,
+    "var": exp.Variance,
+    "var_samp": exp.Variance,
+    "stdev": exp.Stddev,
+}
 _WORKING = (
     "COUNT, COUNT(DISTINCT x), SUM, AVG, VAR_POP, STDDEV_POP, MEDIAN, QUANTILE_CONT, MIN and MAX"
 )
@@ -154,6 +159,10 @@ def _count(node: exp.Count, rows: Rows, text: str, condition: Expr | None) -> Ag
         raise no_aggregate(node, text)
     if this is None or isinstance(this, exp.Star | exp.Literal):
         return _of("count", None, condition)
+    met = _met(this, rows)
+    if met is not None:
+        found = _when(condition, met)
+        return Aggregate("count", found, (), shown(found))
     if isinstance(this, exp.Column) and isinstance(this.this, exp.Star):
         return _of("count", None, condition)
     if isinstance(this, exp.Distinct):
@@ -176,6 +185,14 @@ def _count(node: exp.Count, rows: Rows, text: str, condition: Expr | None) -> Ag
         return _of("count", None, condition)  # rows without a unit do not count anyway
     found = _when(condition, rows.expression(this, text))
     return Aggregate("count", found, (), shown(found))
+
+
+def _met(node: Any, rows: Rows) -> Expr | None:
+    """Return what is there in rows that LEFT JOIN found a match for, if a count is about those."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    found = rows.unmatched_unit(node) if isinstance(node, exp.Column) else None
+    return None if found is None or found.met is None else Name(found.met)
 
 
 def _of(function: str, expr: Expr | None, condition: Expr | None) -> Aggregate:

@@ -208,7 +208,10 @@ def _unknown_function(node: exp.Expression, text: str) -> ExpressionError:
     near = get_close_matches(name.lower(), _CALLED, 1, cutoff=0.7)
     mend = f"{f'Did you mean {near[0]}? ' if near else ''}There are: {', '.join(_CALLED)}."
     if name.lower() == "bounds":
-        mend = "A range is bought with sf.bounds around a whole expression, and not within it."
+        mend = (
+            "A range is bought in Python, mean(sf.bounds('income')), or by sfumato query --mean "
+            "'bounds(income)'. In SQL state one: AVG(clamp(income, 0, 100000))."
+        )
     return ExpressionError(
         f"the function {name!r} is not one of those that can be used on private data: "
         f"{piece(node, text)}. {mend}"

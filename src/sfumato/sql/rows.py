@@ -39,6 +39,21 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Unmatched:
+    """The unit of a table on the right of a LEFT JOIN: missing in rows that met nothing there.
+
+    Attributes:
+        table: what the table is called.
+        name: what the table calls the unit.
+        met: a column of the relation that is NULL where the unit is; None where nobody asked.
+    """
+
+    table: str
+    name: str
+    met: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """A relation with the names that a question has for its columns.
 
@@ -48,6 +63,7 @@ class Rows:
         units: the names of the unit, each as (table, name): it is in no column.
         keys: the names of columns that hold keys of other tables, or are keys: for joins alone.
         places: of a query in FROM, where it selects the unit.
+        unmatched: names of the unit that are missing in some rows; they are counted, and no more.
     """
 
     node: Node
@@ -55,6 +71,7 @@ class Rows:
     units: tuple[tuple[str, str], ...] = ()
     keys: tuple[tuple[str, str], ...] = ()
     places: tuple[int, ...] = ()
+    unmatched: tuple[Unmatched, ...] = ()
 
     def find(self, column: exp.Column, text: str) -> str | None:
         """Return what the relation calls a column; None if the column names the unit."""
@@ -90,6 +107,8 @@ class Rows:
                 raise ExpressionError(
                     f"both {tables} have a column {name!r}. Say which: {found[0].table}.{name}."
                 )
+            if not found:
+                self._refuse_unmatched(column)
             if not found and self._has_key(table, name):
                 raise ExpressionError(
                     f"the column {name!r} holds keys, which lead to single rows. It is for joins "
@@ -99,12 +118,33 @@ class Rows:
                 raise self._unknown(name, here)
             return found[0]
 
+    def unmatched_unit(self, column: exp.Column) -> Unmatched | None:
+        """Return the unit of the right of a LEFT JOIN, if a column names that, or all of there."""
+        table, name = folded(column.table), folded(column.name)
+        star = isinstance(column.this, exp.Star)
+        for each in self.unmatched:
+            if (star or folded(each.name) == name) and table == folded(each.table):
+                return each
+        return None
+
+    def _refuse_unmatched(self, column: exp.Column) -> None:
+        """Refuse to take the unit of the right of a LEFT JOIN for the unit of all rows."""
+        found = self.unmatched_unit(column)
+        if found is None:
+            return
+        table, name = next(iter(self.units), ("", self.unit))
+        instead = f"{table}.{name}" if table else name
+        raise ExpressionError(
+            f"{found.table}.{found.name} is missing in rows that LEFT JOIN matched with nothing. "
+            f"COUNT({found.table}.{found.name}) counts the others; for the unit of every row write "
+            f"{instead}, and for those that match write JOIN."
+        )
+
     @property
     def tables(self) -> set[str]:
         """The names of the tables, in lower case."""
-        return {folded(c.table) for c in self.columns if c.table} | {
-            folded(table) for table, _ in self.units if table
-        }
+        named = [*(c.table for c in self.columns), *(table for table, _ in self.units)]
+        return {folded(t) for t in [*named, *(each.table for each in self.unmatched)] if t}
 
     def has(self, column: exp.Column) -> bool:
         """Say whether a column, the unit or a key is one of these rows."""
@@ -112,6 +152,7 @@ class Rows:
             return True
         table, name = folded(column.table), folded(column.name)
         named = [(c.table, c.name) for c in self.columns] + [*self.units, *self.keys]
+        named += [(each.table, each.name) for each in self.unmatched]
         return any(name == folded(own) and (not table or folded(t) == table) for t, own in named)
 
     def hides(self, column: exp.Column) -> bool:
@@ -136,6 +177,7 @@ class Rows:
         seen = [c for c in self.columns if folded(c.name) == name]
         if any(not table or folded(c.table) == table for c in seen):
             return self.find(column, text) or self.unit
+        self._refuse_unmatched(column)
         if self._has_key(table, column.name):
             return next(own for _, own in self.keys if folded(own) == name)
         owners = (s.owner for s in sources(self.node) if s.is_direct and s.owner)
@@ -208,7 +250,7 @@ class Rows:
         columns = tuple(Column(table, c.name, c.held) for c in self.columns)
         units = tuple((table, name) for _, name in self.units)
         keys = tuple((table, name) for _, name in self.keys)
-        return replace(self, columns=columns, units=units, keys=keys)
+        return replace(self, columns=columns, units=units, keys=keys, unmatched=())
 
     def apart_from(self, taken: Sequence[str]) -> Rows:
         """Return the same rows, with columns that are called otherwise than those of others."""

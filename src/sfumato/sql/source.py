@@ -10,13 +10,13 @@ from typing import Any
 from sqlglot import exp
 
 from sfumato.core.errors import QueryError, UnknownName
-from sfumato.relation.expr import Name
+from sfumato.relation.expr import Constant, Name
 from sfumato.relation.node import Join, Node, Project, refuse_itself, scope, sources
 from sfumato.relation.source import folded, unused
 from sfumato.sql.catalog import Catalog
 from sfumato.sql.place import piece, pointing
 from sfumato.sql.public import Public
-from sfumato.sql.rows import Column, Rows, of_source
+from sfumato.sql.rows import Column, Rows, Unmatched, of_source
 from sfumato.sql.select import conjuncts, filled, implied
 
 Named = Mapping[str, Rows]  # the queries of WITH, by their names in lower case
@@ -45,6 +45,7 @@ class From:
     ) -> None:
         """Keep what names mean."""
         self.catalog, self.named, self.text, self.subquery = catalog, named, text, subquery
+        self._counted: list[exp.Column] = []
 
     def rows(self, select: exp.Select) -> tuple[Rows, list[Any]]:
         """Return the rows of a SELECT, and the conditions of WHERE that no join took.
@@ -59,6 +60,8 @@ class From:
                     "the question has no FROM, so it is about no table. Write SELECT COUNT(*) FROM "
                     "trips."
                 )
+        counts = (count.find(exp.Column) for count in select.find_all(exp.Count))
+        self._counted = [column for column in counts if column is not None]
         where = select.args.get("where")
         conditions = conjuncts(where.this) if where is not None else []
         first = self.item(clause.this)
@@ -319,8 +322,11 @@ class From:
                 f"this join would let rows of different units meet, and then nobody could say "
                 f"whose a row is. Join on the unit as well: AND {_named(rows)} = {_named(other)}."
             )
+        units, unmatched = other.units, rows.unmatched
         if how == "left":  # of a row that meets nobody what it would have met by is NULL, too
             other = _twice(other, set(on.values()), merged, scope(rows.node))
+            other = self._marked(other, scope(rows.node))
+            units, unmatched = (), (*unmatched, *other.unmatched)
         node = self.catalog.together(
             rows.node, other.node, on, "left" if how == "left" else "inner"
         )
@@ -330,8 +336,22 @@ class From:
             c if c.held in seen else replace(c, held=same[c.held])
             for c in (*rows.columns, *other.columns)
         ]
-        units, keys = (*rows.units, *other.units), (*rows.keys, *other.keys)
-        return Rows(node, tuple(columns), units, keys)
+        units, keys = (*rows.units, *units), (*rows.keys, *other.keys)
+        return Rows(node, tuple(columns), units, keys, unmatched=unmatched)
+
+    def _marked(self, rows: Rows, taken: Iterable[str]) -> Rows:
+        """Return the right side of a LEFT JOIN, with a column that tells matches if they count.
+
+        The unit itself is in no column, so that its absence would not show.
+        """
+        named = replace(rows, unmatched=tuple(Unmatched(*unit, None) for unit in rows.units))
+        if not any(map(named.unmatched_unit, self._counted)):
+            return named
+        own = list(scope(rows.node))
+        met = unused(f"{named.unmatched[0].table} met", [*own, *taken])
+        node = Project(rows.node, (*((name, Name(name)) for name in own), (met, Constant(1))))
+        marked = tuple(replace(each, met=met) for each in named.unmatched)
+        return replace(rows, node=node, unmatched=marked)
 
     def _once_more(
         self, rows: Rows, on: Mapping[str, str], held: str, met: str, taken: Iterable[str]
@@ -478,4 +498,5 @@ def renamed(rows: Rows, columns: list[tuple[str, Any]]) -> Rows:
     same = {name: Name(name) for name in scope(rows.node)}
     whole = len(columns) == len(same) and dict(columns) == same
     node = rows.node if whole else Project(rows.node, tuple(columns))
-    return replace(rows, node=node, columns=tuple(Column("", name, name) for name, _ in columns))
+    named = tuple(Column("", name, name) for name, _ in columns)
+    return replace(rows, node=node, columns=named, unmatched=())

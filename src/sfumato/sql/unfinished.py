@@ -30,11 +30,12 @@ _CLAUSES = (
     *("FROM", "WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "OFFSET", "FETCH"),
     *("UNION", "EXCEPT", "INTERSECT", "JOIN", "ON", "USING", "QUALIFY", "WINDOW"),
 )
-_BEGINNINGS = ("", "L_PAREN", "SELECT", "DISTINCT", "GROUP_BY", "ORDER_BY")
+_LISTS = ("GROUP_BY", "ORDER_BY")
+_BEGINNINGS = ("", "L_PAREN", "SELECT", "DISTINCT", *_LISTS)
 
 
 def check_gaps(tokens: Sequence[Token], text: str) -> None:
-    """Refuse commas that stand between no two things, AS without a name, FETCH without its ROWS.
+    """Refuse commas between no two things, AS and BY with nothing behind, FETCH without its ROWS.
 
     Raises:
         QueryError: one of them.
@@ -44,7 +45,8 @@ def check_gaps(tokens: Sequence[Token], text: str) -> None:
         before, kind, behind = kinds[place : place + 3]
         comma = kind == "COMMA" and (behind in (*_ENDS, *_CLAUSES) or before in _BEGINNINGS)
         fetch = kind == "FETCH" and not {"ROW", "ROWS"} & {*kinds[place + 2 : place + 6]}
-        if comma or fetch or (kind == "ALIAS" and behind in _ENDS):
+        by = kind in _LISTS and behind in (*_ENDS, *_CLAUSES)
+        if comma or fetch or by or (kind == "ALIAS" and behind in _ENDS):
             problem = QueryError(
                 f"something is missing beside {token.text!r}. Complete it, or leave it out."
             )
