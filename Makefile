@@ -89,7 +89,7 @@ $(MADE):
 
 $(RUNTIME): $(MADE) pyproject.toml constraints.txt
 	@echo "installing sfumato"
-	@$(PINNED) .
+	@$(PINNED) '.[pandas]'
 	@touch $@
 
 $(DEV): $(MADE) pyproject.toml constraints.txt

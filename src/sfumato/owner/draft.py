@@ -66,7 +66,11 @@ def draft(tables: Sequence[tuple[Outline, str]], *, ledger: str, unit: str | Non
     chosen = list(dict.fromkeys(u.column for u in units if u is not None and u.column is not None))
     lines = [_HEAD, *_budget(ledger), "", *_neighbors(chosen)]
     for (outline, source), found in zip(tables, units, strict=True):
-        lines += ["", *(_unnamed(outline) if found is None else _table(outline, source, found))]
+        if found is None:
+            named = [o for (o, _), u in zip(tables, units, strict=True) if u is not None]
+            lines += ["", *_unnamed(outline, named)]
+        else:
+            lines += ["", *_table(outline, source, found)]
     return "\n".join(lines) + "\n"
 
 
@@ -130,11 +134,25 @@ def _neighbors(columns: list[str]) -> Iterator[str]:
         yield _asked('name = "person"', f"do these columns name the same: {listed}?")
 
 
-def _unnamed(outline: Outline) -> Iterator[str]:
+def _unnamed(outline: Outline, others: Sequence[Outline]) -> Iterator[str]:
+    """Ask whose the rows of a table are that names nobody: a key may lead to one that does."""
+    path = _path(outline, others)
+    led = "" if path is None else f"does a key lead to it, as in unit = {string(path)}? Or "
     yield _asked(
         f"# [tables.{key(outline.name)}]",
-        "no column says whose a row is: is it public, and belongs under [public]?",
+        f"no column says whose a row is: {led}is it public, and belongs under [public]?",
     )
+
+
+def _path(outline: Outline, others: Sequence[Outline]) -> str | None:
+    """Return the likeliest way from a table to one that names its unit, by names alone."""
+    keys = (c for c in outline.columns if _naming(c) and likeness(c.name) is not None)
+    for column in keys:
+        for other in others:
+            for found in filter(_naming, other.columns):
+                if same_unit(found.name, other.name, column.name):
+                    return f"{column.name} -> {other.name}.{found.name}"
+    return None
 
 
 def _table(outline: Outline, source: str, unit: _Unit) -> Iterator[str]:

@@ -47,6 +47,18 @@ def test_draft_declares_what_a_type_or_a_name_says():
     assert found.version == "1"
 
 
+def test_table_that_names_nobody_is_asked_for_a_key_that_leads_on():
+    orders = table("orders", order_id="BIGINT", customer_id="BIGINT", zone="VARCHAR")
+    text = text_of(
+        *(table("customers", customer_id="BIGINT", age="BIGINT"), orders),
+        *(table("lines", order_id="BIGINT", price="DOUBLE"), table("zones", zone="VARCHAR")),
+    )
+    asked = [line for line in text.splitlines() if "whose a row is" in line]
+    assert 'unit = "order_id -> orders.order_id"' in asked[0]
+    assert "->" not in asked[1]  # a column that two tables share is not a key for that
+    assert list(read(text).tables) == ["customers", "orders"]
+
+
 def test_draft_asks_every_guess_once():
     text = text_of(table(rider_id="BIGINT", zone="VARCHAR", age="INTEGER", paid="BOOLEAN"))
     assert [question.place for question in open_questions(text)] == [
