@@ -70,7 +70,11 @@ class Batch:
         for place, each in enumerate(asked):
             called = f"question {place + 1}" + (f" ({names[place]!r})" if named else "")
             if not isinstance(each, Question):
-                raise _nothing(f"{called} is {_article(type(each).__name__)}")
+                kind = type(each).__name__
+                sql = ". SQL is asked by itself: session.sql(text, epsilon=...)"
+                raise _nothing(
+                    f"{called} is {_article(kind)}{sql if kind in ('str', 'SqlPlan') else ''}"
+                )
             if _outermost(each.session) is not door:
                 raise InputError(f"{called} is one of another session. Ask that one.")
             if each.session != asked[0].session:
