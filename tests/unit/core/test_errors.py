@@ -69,3 +69,9 @@ def test_an_error_that_is_sought_in_the_package_is_found_by_its_hint():
         sf.SfumatoError  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
         sf.nothing  # noqa: B018
+
+
+def test_the_interface_has_every_error_and_nothing_else():
+    public = {name: kind for name, kind in vars(sf.errors).items() if not name.startswith("_")}
+    assert public == {kind.__name__: kind for kind in CLASSES}
+    assert sorted(sf.errors.__all__) == sorted(public)
