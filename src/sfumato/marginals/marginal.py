@@ -18,7 +18,7 @@ from sfumato.marginals.basis import Floats
 from sfumato.release.error import NOISE_ONLY
 from sfumato.release.estimate import Estimate
 from sfumato.release.format import percent, plain
-from sfumato.release.measure import Measure
+from sfumato.release.measure import Measure, on_grid
 from sfumato.release.release import Release
 from sfumato.release.tabular import Tabular
 
@@ -112,8 +112,7 @@ class Marginal(Tabular):
 
     def _release(self) -> Release:
         """Return the table as a release of its own, for charts; what it cost is another's."""
-        numbers = (np.ravel(each).tolist() for each in (self.value, self.low, self.high))
-        value, low, high = (tuple(Fraction(round(x * 2**20), 2**20) for x in n) for n in numbers)
+        low, value, high = on_grid(self.low, self.value, self.high)
         measure = Measure(self.header[-4], value, low, high, mechanism="marginal", kind="rational")
         keys = dict(zip(self.columns, self._keys(), strict=True))
         return Release(keys, (measure,), self.confidence, Pure(Fraction(0)))  # type: ignore[arg-type]
@@ -153,7 +152,6 @@ class Marginal(Tabular):
 
 
 def plain_value(value: Any) -> Any:
-    """Return a value of a column as tables have it: fractions as floats."""
     """Return a public value as tables hold it; a step of a number as a float."""
     return float(value) if isinstance(value, Fraction) else value
 
