@@ -14,7 +14,6 @@ from sfumato import accounting
 from sfumato.core.budget import Budget
 from sfumato.core.errors import CostError, InputError, LossError
 from sfumato.core.loss import GaussianShift, Loss
-from sfumato.core.number import open_unit
 from sfumato.core.sensitivity import Sensitivity
 from sfumato.marginals import counts, planner
 from sfumato.marginals.basis import Floats
@@ -26,6 +25,7 @@ from sfumato.marginals.workload import workload_of
 from sfumato.mechanisms import DiscreteGaussian, DiscreteLaplace
 from sfumato.release import law
 from sfumato.release.error import Noise
+from sfumato.release.inversion import confident
 from sfumato.release.price import Price
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def planned(
         raise InputError("objective= is 'sum', for all variances, or 'max', for the largest.")
     if method not in ("auto", "residuals", "counts", "barak"):
         raise InputError("method= is 'auto', 'residuals', 'counts' or 'barak'.")
-    sure = open_unit(confidence, "confidence")
+    sure = confident(confidence)
     wanted = workload_of(workload)
     domain = domain_of(curator, wanted, columns)
     marginals = wanted.marginals(domain.names)

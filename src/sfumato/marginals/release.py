@@ -14,7 +14,6 @@ import numpy as np
 from sfumato.core.codec import canonical
 from sfumato.core.errors import InputError, LossError, UnknownName
 from sfumato.core.loss import Loss
-from sfumato.core.number import open_unit
 from sfumato.core.unit import Unit
 from sfumato.marginals.adjusted import Adjusted, written
 from sfumato.marginals.condition import weights
@@ -27,6 +26,7 @@ from sfumato.marginals.reading import Reading
 from sfumato.relation.linear import Linear, limits
 from sfumato.release.error import Noise
 from sfumato.release.estimate import Estimate
+from sfumato.release.inversion import confident
 from sfumato.release.measure import Measure
 from sfumato.release.price import Price
 from sfumato.release.release import Release
@@ -86,7 +86,7 @@ class Marginals(CanonicalText):
         """Check that the parts belong together."""
         if not isinstance(self.cost, Loss):
             raise LossError("a release needs its cost.")
-        object.__setattr__(self, "confidence", open_unit(self.confidence, "confidence"))
+        object.__setattr__(self, "confidence", confident(self.confidence))
         if not self.attributes or not self.readings:
             raise InputError("a release of marginals has columns and readings.")
         for reading in self.readings:
@@ -289,7 +289,7 @@ class Marginals(CanonicalText):
         return wanted
 
     def _sure(self, confidence: object | None) -> Fraction:
-        return self.confidence if confidence is None else open_unit(confidence, "confidence")
+        return self.confidence if confidence is None else confident(confidence)
 
 
 def measured(plan: Plan) -> Marginals:

@@ -16,9 +16,9 @@ from sfumato.ranges.method import FIXED, planned
 from sfumato.ranges.plan import Plan, check_size, counting
 from sfumato.ranges.release import RangeRelease
 from sfumato.ranges.spending import Spending
-from sfumato.ranges.tail import confident
 from sfumato.ranges.workload import Workload
 from sfumato.release.error import NOISE_ONLY
+from sfumato.release.inversion import confident
 from sfumato.session.column import Column
 from sfumato.session.lab import Lab
 from sfumato.session.target import target

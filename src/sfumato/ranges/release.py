@@ -19,10 +19,10 @@ from sfumato.core.unit import Unit
 from sfumato.ranges.line import Line, listed
 from sfumato.ranges.measured import Measured
 from sfumato.ranges.solution import Solution
-from sfumato.ranges.tail import confident
 from sfumato.release.error import NOISE_ONLY
 from sfumato.release.estimate import Estimate
 from sfumato.release.format import percent
+from sfumato.release.inversion import confident
 from sfumato.release.measure import Measure, on_grid
 from sfumato.release.price import Price
 from sfumato.release.release import Release

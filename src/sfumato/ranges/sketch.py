@@ -19,7 +19,7 @@ from sfumato.ranges.line import Line, listed
 from sfumato.ranges.measured import Measured
 from sfumato.ranges.plan import MOST_CELLS
 from sfumato.ranges.spending import Spending
-from sfumato.ranges.tail import confident, median_reach
+from sfumato.ranges.tail import median_reach
 from sfumato.ranges.weights import PARTS
 from sfumato.ranges.workload import Workload
 from sfumato.relation.aggregate import Aggregate
@@ -28,6 +28,7 @@ from sfumato.relation.kind import Number
 from sfumato.relation.linear import Linear
 from sfumato.relation.matrix import Halves
 from sfumato.release.estimate import Estimate
+from sfumato.release.inversion import confident
 from sfumato.release.measure import Measure, on_grid
 from sfumato.release.price import Price
 from sfumato.release.release import Release

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from functools import lru_cache
 from math import ceil, log, sqrt
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.errors import RangeError
-from sfumato.core.number import open_unit
 from sfumato.ranges.measured import variance
 from sfumato.release import law
 from sfumato.release.error import Noise
 from sfumato.release.inversion import SLOPES, log_moment
+from sfumato.release.inversion import confident as confident  # noqa: PLC0414 # for maps
 
 Floats = NDArray[np.float64]
 
@@ -25,21 +22,6 @@ _TERMS = np.unique(np.append(np.geomspace(0.5, 5e5, 48), 1.0))  # of equal Lapla
 _POINTS, _STEPS = 400, 50
 BROAD = 1.0  # variance from which noise is nearly that of a continuous law
 _UP = 1 + 1e-9  # what floats may have rounded down
-_SUREST = 1 - Fraction(1, 10**12)  # as a float, what is left to 1 has four digits
-
-
-def confident(confidence: Any) -> Fraction:
-    """Return a confidence that intervals can be computed for.
-
-    Raises:
-        RangeError: not between 0 and 1, or too near to 1.
-    """
-    given = open_unit(confidence, "confidence")
-    if given > _SUREST:
-        raise RangeError(
-            "intervals are computed for a confidence of up to 1 - 10^-12. Pass a lower one."
-        )
-    return given
 
 
 def factor(confidence: float, kurtosis: Floats) -> Floats:

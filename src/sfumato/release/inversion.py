@@ -8,12 +8,15 @@ against the interval; see docs/theory/algebra.md.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache
 from math import ceil, exp, log, pi, sinh, sqrt
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from sfumato.core.errors import RangeError
+from sfumato.core.number import open_unit
 from sfumato.release import law
 from sfumato.release.error import Noise
 from sfumato.release.law import Floats
@@ -29,6 +32,21 @@ _FAINTEST = 1e-12  # alpha below which a bound is used: floats have no more digi
 _NEGLIGIBLE = -60.0  # log of a characteristic function that is 0
 _SUMMED = 1.0  # sigma up to which the characteristic function is summed over values
 SLOPES = np.geomspace(1e-3, 0.97, 60)  # in units of the least decay rate
+_SUREST = 1 - Fraction(1, 10**12)  # as a float, what is left to 1 has four digits
+
+
+def confident(confidence: Any) -> Fraction:
+    """Return a confidence that intervals can be computed for.
+
+    Raises:
+        RangeError: not between 0 and 1, or too near to 1.
+    """
+    given = open_unit(confidence, "confidence")
+    if given > _SUREST:
+        raise RangeError(
+            "intervals are computed for a confidence of up to 1 - 10^-12. Pass a lower one."
+        )
+    return given
 
 
 @lru_cache(maxsize=4096)

@@ -191,6 +191,23 @@ def test_what_cannot_be_asked_is_refused_before_any_charge(given, error, words):
         assert opened.remaining == before
 
 
+@pytest.mark.parametrize("almost", ["0.99999999999999999999", 1 - Fraction(1, 10**400)])
+def test_confidences_that_no_float_tells_from_1_are_refused_before_the_charge(almost):
+    asked = {"workload": sf.marginals.all(2), "columns": COLUMNS, "rho": 1}
+    with session() as opened:
+        before = opened.remaining
+        for make in (sf.marginals.release, sf.marginals.explain):
+            with pytest.raises(sf.errors.RangeError, match="10\\^-12"):
+                make(opened.table(), **asked, confidence=almost)
+        assert opened.remaining == before
+        found = sf.marginals.release(opened.table(), **asked)
+    for ask in (found.table, found.count, found.nonnegative().table):
+        with pytest.raises(sf.errors.RangeError, match="10\\^-12"):
+            ask(confidence=almost)
+    surest = 1 - Fraction(1, 10**12)
+    assert found.table(confidence=surest).high > found.table().high
+
+
 def test_costs_and_workload_are_named():
     with session() as opened, pytest.raises(sf.errors.CostError, match="named"):
         sf.marginals.release(opened.table(), 2, workload=sf.marginals.all(2), rho=1)
@@ -275,6 +292,14 @@ def test_csv_has_no_more_digits_than_noise_leaves(tmp_path):
         "B,-0.12346,-0.20001,0.1,0.0498",
         "C,12345700,12000000,12700100,180000",
     ]
+
+
+def test_no_interval_of_a_chart_is_narrower_than_its_own():
+    low, high = np.array([0.3, 100.7]), np.array([0.7, 100.9])
+    made = (np.array([0.5, 100.8]), low, high, np.ones(2), Fraction(95, 100))
+    table = Marginal(("zone",), (("A", "B"),), *made)
+    (shown,) = table._release().measures
+    assert all(np.array(shown.low, float) <= low) and all(np.array(shown.high, float) >= high)
 
 
 @pytest.mark.parametrize("columns", [("a",), ("a", "b")])
