@@ -68,13 +68,15 @@ def fourth(noise: Noise) -> float:
     """Return the fourth cumulant of discrete noise.
 
     Laplace noise is the difference of two geometric variables. Gaussian noise is summed where it is
-    narrow, and has next to none where it is not.
+    narrow, and has next to none where it is not. Noise that is hardly ever there is 1 or -1 then,
+    and all its even cumulants are its variance: where that is rounded up, this one is as well.
     """
+    least = _LEAST if variance(noise) <= _LEAST else 0.0
     if noise.kind == "gaussian":
         if noise.scale > _NARROW:
             return 0.0
         values = np.arange(-_MOST, _MOST + 1.0)
         fourths = float((law.weights(noise, _MOST) * values**4).sum())
-        return max(fourths - 3 * variance(noise) ** 2, 0.0)
+        return max(fourths - 3 * variance(noise) ** 2, least)
     ratio, rest = exp(-1 / float(noise.scale)), -expm1(-1 / float(noise.scale))
-    return 2 * ratio * (1 + 4 * ratio + ratio**2) / rest**4
+    return max(2 * ratio * (1 + 4 * ratio + ratio**2) / rest**4, least)

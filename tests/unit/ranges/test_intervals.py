@@ -30,6 +30,7 @@ def test_factors_are_right_however_sure(confidence):
     assert widest * (1 - 1e-6) <= found <= widest + 0.5  # one number ends at a whole one
 
 
+AMPLE = sf.Budget(epsilon=10**6)
 ALPHAS = (0.5, 0.05, 0.01, 1e-3, 1e-5, 1e-9)
 
 
@@ -74,6 +75,17 @@ def test_narrow_noise_on_many_cells_does_not_add_up_step_by_step(epsilon, most):
     found = sf.ranges.release(sf.lab(np.zeros(4096, int)), method="identity", epsilon=epsilon)
     count = found.count(0, 1999)
     assert count.high - count.low <= 2 * most
+
+
+@pytest.mark.parametrize("epsilon", [100, 300, 700])
+def test_noise_that_is_never_there_is_not_taken_for_normal(epsilon):
+    noise = Noise("laplace", Fraction(1, epsilon))
+    assert fourth(noise) == pytest.approx(variance(noise))
+    gaussian = Noise("gaussian", Fraction(1, epsilon))
+    assert fourth(gaussian) == pytest.approx(variance(gaussian))
+    lab = sf.lab([1, 1, 1, 1], budget=AMPLE)
+    total = sf.ranges.release(lab, method="identity", epsilon=epsilon).total()
+    assert (total.low, total.value, total.high) == (4, 4, 4)
 
 
 def test_shares_hold_where_noise_is_whole_steps():
@@ -158,9 +170,6 @@ def test_a_median_of_few_sums_is_wide_and_of_many_by_rank():
     assert median_reach(sums, 5, noise, 0.05) < 120
     assert median_reach(np.array([10.0]), 1, noise, 0.05) > 100
     assert median_reach(np.zeros(1000), 1, noise, 0.05) >= 3  # what noise reaches by itself
-
-
-AMPLE = sf.Budget(epsilon=10**6)
 
 
 def session(**columns):
