@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,17 +47,19 @@ class Haar:
 
     def variance(self, lows: Integers, highs: Integers) -> Floats:
         """Return the variance of the sums of the cells from each low to below each high."""
-        return np.asarray(np.array(self.variances) @ self.norms(lows, highs).squares)
+        out = np.zeros(len(lows))
+        for variance, weights in zip(self.variances, self._weights(lows, highs), strict=True):
+            out += variance * (weights**2).sum(axis=0)
+        return out
 
     def norms(self, lows: Integers, highs: Integers) -> Norms:
         """Return the norms of what the same sums weigh each level by: two blocks of it at most."""
-        pairs = [np.abs(pair) for pair in self._weights(lows, highs)]
-        return Norms(
-            np.array([pair.sum(axis=0) for pair in pairs]),
-            np.array([(pair**2).sum(axis=0) for pair in pairs]),
-            np.array([(pair**4).sum(axis=0) for pair in pairs]),
-            np.array([pair.max(axis=0) for pair in pairs]),
-        )
+        out = np.empty((4, len(self.variances), len(lows)))
+        for level, weights in enumerate(self._weights(lows, highs)):
+            pair = np.abs(weights)
+            out[0, level], out[1, level] = pair.sum(axis=0), (pair**2).sum(axis=0)
+            out[2, level], out[3, level] = (pair**4).sum(axis=0), pair.max(axis=0)
+        return Norms(*out)
 
     def variance_of(self, weights: Floats) -> float:
         """Return the variance of a weighted sum of all cells."""
@@ -69,11 +71,11 @@ class Haar:
             out += (((halves[:, 0] - halves[:, 1]) / size) ** 2).sum() * variance
         return float(out)
 
-    def _weights(self, lows: Integers, highs: Integers) -> list[Floats]:
-        """Return what each sum weighs the total by, then a first and a last block of each width."""
+    def _weights(self, lows: Integers, highs: Integers) -> Iterator[Floats]:
+        """Yield what each sum weighs the total by, then a first and a last block of each width."""
         lows, highs = np.asarray(lows, np.int64), np.asarray(highs, np.int64)
         some = highs > lows
-        out = [np.where(some, (highs - lows) / 2.0 ** len(self.sizes), 0.0)[None, :]]
+        yield np.where(some, (highs - lows) / 2.0 ** len(self.sizes), 0.0)[None, :]
         for size in self.sizes:
             first, last = lows // size, (highs - 1) // size
             pair = []
@@ -85,5 +87,4 @@ class Haar:
                     for shift in (0, size // 2)
                 ]
                 pair.append(np.where(counts, (inside[0] - inside[1]) / size, 0.0))
-            out.append(np.array(pair))
-        return out
+            yield np.array(pair)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,7 +27,9 @@ Integers = NDArray[np.int64]
 Model = Tree | Haar | Triangle | Dense
 
 _WORK = 2**26  # weights that are computed for one call; beyond, only variances are
+_AT_ONCE = 2**16  # sums of which the norms are held at once
 _NEAR = 0.2  # excess kurtosis below which a sum has so many terms that it is nearly normal
+_FAR = 0.9999  # confidence above which no quantile is taken from variance and kurtosis
 
 
 def model(strategies: Sequence[Strategy], noises: Sequence[Noise]) -> Model:
@@ -104,6 +106,10 @@ class Solution:
         """Return how far each of these sums may be off, by noise alone."""
         return reach(self.model, [m.noise for m in self.measured], lows, highs, confidence)
 
+    def near(self, lows: Integers, highs: Integers, confidence: float) -> NDArray[np.bool_]:
+        """Say which of these sums have half-widths that are multiples of standard deviations."""
+        return near(self.model, [m.noise for m in self.measured], lows, highs, confidence)
+
 
 def reach(
     found: Model, noises: Sequence[Noise], lows: Integers, highs: Integers, confidence: float
@@ -113,20 +119,43 @@ def reach(
     Where noise is several counts wide, or a sum has many terms, it is that of a continuous law with
     the same variance and kurtosis, and half a step of the widest lattice more. Otherwise it is the
     lesser of two bounds: each noise is replaced by a continuous one that is farther from 0
-    (`release.law.peaked`), and half of all weights is added; or Chernoff's.
+    (`release.law.peaked`), and half of all weights is added; or Chernoff's. Far out in the tail it
+    is a bound always.
 
     Theorem: docs/theory/strategies.md, theorem 5
     """
     lows, highs = np.asarray(lows, np.int64), np.asarray(highs, np.int64)
-    spread = found.variance(lows, highs)
-    rows = sum(len(e) for e in found.edges) if isinstance(found, Tree) else 1
-    if rows * len(spread) > _WORK:
-        return unweighted(noises, spread, confidence)
-    norms = found.norms(lows, highs)
-    whole = np.zeros(len(spread), np.bool_)
-    if isinstance(found, Tree):
-        whole = _whole(found, lows) & _whole(found, highs)
-    return widths(norms, spread, noises, confidence, whole)
+    if _beyond(found, len(lows)):
+        return unweighted(noises, found.variance(lows, highs), confidence)
+    out = np.empty(len(lows))
+    for here in _slices(len(lows)):
+        low, high = lows[here], highs[here]
+        whole = np.zeros(len(low), np.bool_)
+        if isinstance(found, Tree):
+            whole = _whole(found, low) & _whole(found, high)
+        norms, spread = found.norms(low, high), found.variance(low, high)
+        out[here] = widths(norms, spread, noises, confidence, whole)
+    return out
+
+
+def near(
+    found: Model, noises: Sequence[Noise], lows: Integers, highs: Integers, confidence: float
+) -> NDArray[np.bool_]:
+    """Return which sums have half-widths that are multiples of their standard deviations, nearly.
+
+    Those of broad noise are, and up to a confidence those of so many terms that they are nearly
+    normal. Others go by whole steps.
+    """
+    if min(variance(noise) for noise in noises) >= BROAD:
+        return np.ones(len(lows), np.bool_)
+    out = np.zeros(len(lows), np.bool_)
+    if confidence > _FAR or _beyond(found, len(lows)):
+        return out
+    for here in _slices(len(lows)):
+        low, high = lows[here], highs[here]
+        kurtosis = _kurtosis(found.norms(low, high), found.variance(low, high), noises)
+        out[here] = kurtosis < _NEAR
+    return out
 
 
 def widths(
@@ -145,7 +174,7 @@ def widths(
         confidence: of the intervals.
         whole: which sums are of whole leaves.
     """
-    kurtosis = _ratio(np.array([fourth(noise) for noise in noises]) @ norms.fourths, spread**2)
+    kurtosis = _kurtosis(norms, spread, noises)
     smooth = factor(confidence, kurtosis) * np.sqrt(spread)
     # Each noise farther from 0, and all that its steps can add.
     peaked = np.array([law.peaked(n) ** 2 * (2 if n.kind == "laplace" else 1) for n in noises])
@@ -153,19 +182,36 @@ def widths(
     wide = peaked @ norms.squares
     heavy = _ratio(tails @ norms.fourths, wide**2)
     safe = factor(confidence, heavy) * np.sqrt(wide) + norms.sums.sum(axis=0) / 2
-    if min(variance(noise) for noise in noises) >= BROAD:
-        near = np.ones(len(spread), np.bool_)
-    else:
-        near = kurtosis < _NEAR
-        few = np.flatnonzero(~near)
+    far = confidence > _FAR
+    if far and tails.any():  # a mixture of Laplace terms has a heavier tail than its kurtosis tells
+        safe[:] = np.inf
+    broad = min(variance(noise) for noise in noises) >= BROAD
+    smoothed = np.full(len(spread), not far) & (broad | (kurtosis < _NEAR))
+    few = np.flatnonzero(~smoothed)
+    if few.size:
         tight = chernoff(noises, norms.squares[:, few], norms.largest[:, few], 1 - confidence)
         safe[few] = np.minimum(safe[few], tight)
-    width = np.minimum(np.where(near, smooth + norms.largest.max(axis=0) / 2, safe), safe)
+    width = np.minimum(np.where(smoothed, smooth + norms.largest.max(axis=0) / 2, safe), safe)
     if len(noises) == 1:  # errors of whole leaves are whole numbers
         width = np.where(whole, np.minimum(np.floor(safe), np.floor(width + 0.5)), width)
         one = whole & (norms.sums[0] == norms.largest[0])
         width = np.where(one, law.reach(noises[0], 1 - confidence), width)
     return np.asarray(np.where(spread > 0, width, 0.0))
+
+
+def _beyond(found: Model, sums: int) -> bool:
+    """Say whether so many sums would take too many weights. Only trees compute each of them."""
+    return isinstance(found, Tree) and found.rows * sums > _WORK
+
+
+def _slices(sums: int) -> Iterator[slice]:
+    """Yield parts of so many sums, so that what is computed for one of them fits into memory."""
+    return (slice(start, start + _AT_ONCE) for start in range(0, sums, _AT_ONCE))
+
+
+def _kurtosis(norms: Norms, spread: Floats, noises: Sequence[Noise]) -> Floats:
+    """Return the excess kurtosis of sums of these variances."""
+    return _ratio(np.array([fourth(noise) for noise in noises]) @ norms.fourths, spread**2)
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

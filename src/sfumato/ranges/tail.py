@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil, log, sqrt
 from statistics import NormalDist
@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 
 _TERMS = np.unique(np.append(np.geomspace(0.5, 5e5, 48), 1.0))  # of equal Laplace terms
 _POINTS, _STEPS = 400, 50
+_AT_ONCE = 2**13  # sums that Chernoff's bound is computed for at once, each at 61 slopes
 BROAD = 1.0  # variance from which noise is nearly that of a continuous law
 _UP = 1 + 1e-9  # what floats may have rounded down
 
@@ -57,11 +58,11 @@ def unweighted(noises: Sequence[Noise], spread: Floats, confidence: float) -> Fl
     if least >= BROAD:
         smooth = max(_normal(confidence), log(1 / (1 - confidence)) / sqrt(2)) + 0.5 / sqrt(least)
         alone = np.array([law.reach(noise, 1 - confidence) for noise in noises])
-        factor = max(smooth, *(alone / np.sqrt(variances) * _UP))
-        return np.asarray(factor * np.sqrt(spread))
+        deviations = max(smooth, *(alone / np.sqrt(variances) * _UP))
+        return np.asarray(deviations * np.sqrt(spread))
     # Nothing is wider than one number of one level.
     squares = 1 / variances[:, None]
-    bound = chernoff(noises, squares, np.sqrt(squares), 1 - confidence, gather=np.max)
+    bound = chernoff(noises, squares, np.sqrt(squares), 1 - confidence, gather=np.maximum)
     return np.asarray(bound[0] * np.sqrt(spread))
 
 
@@ -71,7 +72,7 @@ def chernoff(
     largest: Floats,
     alpha: float,
     *,
-    gather: Callable[..., Floats] = np.sum,
+    gather: np.ufunc = np.add,
 ) -> Floats:
     """Return for sums of noise what they exceed with a chance of `alpha` at most, in size.
 
@@ -84,28 +85,44 @@ def chernoff(
         squares: of the weights, with a row for each level and a column for each sum.
         largest: the largest weight, likewise.
         alpha: the probability of more.
-        gather: `np.sum` over the levels, or `np.max` where only one of them is there.
+        gather: `np.add` over the levels, or `np.maximum` where only one of them is there.
 
     Theorem: docs/theory/strategies.md, theorem 5
     """
+    found = np.zeros(squares.shape[1])
+    for start in range(0, len(found), _AT_ONCE):
+        here = slice(start, start + _AT_ONCE)
+        # Many sums weigh noise alike, such as all single cells. As bytes they are told apart fast.
+        norms = np.ascontiguousarray(np.vstack([squares[:, here], largest[:, here]]).T)
+        alike = norms.view(np.dtype((np.void, norms.shape[1] * norms.itemsize))).ravel()
+        _, first, which = np.unique(alike, return_index=True, return_inverse=True)
+        apart, levels = norms[first].T, len(noises)
+        bounds = _chernoff(noises, apart[:levels], apart[levels:], alpha, gather)
+        found[here] = bounds[which]
+    return found
+
+
+def _chernoff(
+    noises: Sequence[Noise], squares: Floats, largest: Floats, alpha: float, gather: np.ufunc
+) -> Floats:
+    """Return Chernoff's bound for so few sums that a number for each slope is at hand."""
     used = largest > 0
     weight = np.where(used, largest, 1.0)
     count = np.where(used, squares / weight**2, 0.0)
     scales = np.array([law.scale(n) if n.kind == "laplace" else 0.0 for n in noises])[:, None]
     with np.errstate(divide="ignore"):
         steepest = np.where(used, 1 / (weight * scales), np.inf).min(axis=0)
-        spread = gather(squares * np.array([[law.variance(n)] for n in noises]), axis=0)
+        spread = gather.reduce(squares * np.array([[law.variance(n)] for n in noises]), axis=0)
         normal = np.sqrt(2 * log(2 / alpha) / spread)  # the best slope without Laplace terms
     some = np.isfinite(normal)
     steepest, normal = steepest[some], normal[some]
     first = np.where(np.isfinite(steepest), steepest, normal)
     slopes = np.vstack([SLOPES[:, None] * first, np.minimum(normal, SLOPES[-1] * steepest)])
-    logs = [
-        many[some] * log_moment(noise, slopes * each[some])
-        for noise, many, each in zip(noises, count, weight, strict=True)
-    ]
+    logs = np.zeros(slopes.shape)
+    for noise, many, each in zip(noises, count, weight, strict=True):
+        gather(logs, many[some] * log_moment(noise, slopes * each[some]), out=logs)
     found = np.zeros(squares.shape[1])
-    found[some] = ((log(2 / alpha) + gather(logs, axis=0)) / slopes).min(axis=0) * _UP
+    found[some] = ((log(2 / alpha) + logs) / slopes).min(axis=0) * _UP
     return found
 
 

@@ -160,10 +160,16 @@ class Tree:
             place, share = up, part / together[up]
         return max(spent + float(share[0] ** 2 * self._own[-1][0]), 0.0)
 
+    @property
+    def rows(self) -> int:
+        """How many weights are computed to know the norms of one sum."""
+        return sum(len(level) for level in self.edges) if len(self.variances) > 1 else 1
+
     def norms(self, lows: Integers, highs: Integers) -> Norms:
         """Return the norms of what the same sums weigh each level by; a slice of them at a time."""
-        rows = sum(len(level) for level in self.edges)
-        some = max(1, _AT_ONCE // rows)
+        if len(self.variances) == 1:
+            return self._norms_of_one_level(lows, highs)
+        some = max(1, _AT_ONCE // self.rows)
         found = [
             self._norms(
                 self._covered(lows[start : start + some])
@@ -180,6 +186,18 @@ class Tree:
             shares: a row for each leaf, and a column for each sum.
         """
         return Norms(*self._norms(shares).swapaxes(0, 1))
+
+    def _norms_of_one_level(self, lows: Integers, highs: Integers) -> Norms:
+        """Return the norms where leaves alone are measured: all weigh 1 but the two at the ends."""
+        left, below = self._leaf(lows)
+        right, until = self._leaf(highs)
+        one = left == right
+        first = np.where(one, until - below, 1 - below)
+        last = np.where(one, 0.0, until)
+        between = np.maximum(right - left - 1, 0)
+        sums, squares, fourths = (first**k + between + last**k for k in (1, 2, 4))
+        largest = np.where(between > 0, 1.0, np.maximum(first, last))
+        return Norms(sums[None], squares[None], fourths[None], largest[None])
 
     def _norms(self, shares: Floats) -> Floats:
         return np.array(

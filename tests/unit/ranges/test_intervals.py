@@ -10,8 +10,10 @@ import pytest
 import sfumato as sf
 from sfumato.core.errors import InputError, RangeError, SensitivityError, SfumatoError
 from sfumato.ranges.measured import Measured, fourth, variance
-from sfumato.ranges.solution import Solution, model, reach
+from sfumato.ranges.norms import Norms
+from sfumato.ranges.solution import Solution, model, reach, widths
 from sfumato.ranges.tail import chernoff, factor, median_reach, unweighted
+from sfumato.ranges.tree import Tree
 from sfumato.relation.matrix import Blocks, Halves
 from sfumato.release import inversion, law
 from sfumato.release.error import Noise
@@ -64,6 +66,37 @@ def test_bound_of_a_sum_is_above_its_quantile_and_near_it(alpha):
             assert bound <= 2 * inversion.reach(parts, alpha)
 
 
+def test_bound_of_many_sums_is_computed_a_part_at_a_time():
+    import tracemalloc
+
+    rng, levels, sums = np.random.default_rng(3), 8, 20_000
+    noises = [Noise("laplace", Fraction(1, 3))] * levels
+    largest = rng.integers(1, 50, (levels, sums)) / 50
+    squares = largest**2 * rng.integers(1, 9, (levels, sums))
+    tracemalloc.start()
+    found = chernoff(noises, squares, largest, 0.05)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 * 2**20  # of all sums at once, one level has 10 MB and all have 80
+    for i in (0, 8191, 8192, 19_999):
+        (alone,) = chernoff(noises, squares[:, [i]], largest[:, [i]], 0.05)
+        assert found[i] == alone
+
+
+def test_sums_that_weigh_noise_alike_are_bounded_once(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "sfumato.ranges.tail.log_moment",
+        lambda noise, slope: (asked.append(slope.shape[1]), inversion.log_moment(noise, slope))[1],
+    )
+    levels = [Blocks(2**10, 2**10), *(Halves(2**10, 2**k) for k in range(1, 11))]
+    noises = [Noise("laplace", Fraction(1, 2))] * len(levels)
+    cells = np.arange(2**10)
+    found = reach(model(levels, noises), noises, cells, cells + 1, 0.95)
+    assert (found == found[0]).all()
+    assert max(asked) <= 4
+
+
 def test_bound_of_nothing_is_nothing():
     nothing = np.zeros((1, 2))
     assert chernoff([Noise("laplace", Fraction(1))], nothing, nothing, 0.05).tolist() == [0, 0]
@@ -108,6 +141,46 @@ def test_asked_in_an_array_an_interval_is_no_narrower():
         few = reach(found, noises, np.array([37]), np.array([4000]), confidence)
         many = reach(found, noises, np.full(2**15, 37), np.full(2**15, 4000), confidence)
         assert many[0] >= few[0]
+
+
+def test_of_single_cells_an_interval_is_the_same_alone_and_in_an_array():
+    """Their norms need no weights, however many ranges are asked for."""
+    many = sf.ranges.release(sf.lab(np.zeros(20_000, int)), method="identity", epsilon=5)
+    alone, listed = many.count(0, 19_999), many.count([0] * 4000, [19_999] * 4000)
+    assert set(listed.halfwidth) == {alone.halfwidth}
+    cells = sf.ranges.release(sf.lab(np.zeros(8200, int)), method="identity", epsilon=1)
+    (measure,) = cells.table().measures
+    widths = {high - low for low, high in zip(measure.low, measure.high, strict=True)}
+    assert widths == {2 * cells.count(5, 5).halfwidth}
+
+
+def test_of_buckets_the_norms_are_those_of_their_weights():
+    edges = np.array([0, 3, 4, 9, 11, 20])
+    (lows, highs) = np.array([(a, b) for a in range(20) for b in range(a, 21)]).T
+    found = Tree([edges], [2.0]).norms(lows, highs)
+    cells = np.arange(20)
+    inside = (cells >= lows[:, None]) & (cells < highs[:, None])
+    weights = np.add.reduceat(inside, edges[:-1], axis=1) / np.diff(edges)
+    for norm, expected in (
+        (found.sums, weights.sum(axis=1)),
+        (found.squares, (weights**2).sum(axis=1)),
+        (found.fourths, (weights**4).sum(axis=1)),
+        (found.largest, weights.max(axis=1)),
+    ):
+        np.testing.assert_allclose(norm, expected[None], atol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [1e-5, 1e-6, 1e-9])
+@pytest.mark.parametrize("scale", ["1/2", "1", "20"])
+def test_far_out_one_large_term_among_many_is_not_smoothed_away(scale, alpha):
+    """By its kurtosis such a sum is nearly normal; its tail is that of the large term."""
+    noise = Noise("laplace", Fraction(scale))
+    weights = np.append(np.full(400, 0.05), 0.35)
+    parts = ((noise, 0.05, 400), (noise, 0.35, 1))
+    norms = Norms(*(np.array([[(weights**k).sum()]]) for k in (1, 2, 4)), np.array([[0.35]]))
+    spread = norms.squares[0] * variance(noise)
+    (width,) = widths(norms, spread, [noise], 1 - alpha, np.zeros(1, np.bool_))
+    assert inversion.quantile(parts, alpha) * 0.99 <= width <= inversion.reach(parts, alpha) * 1.5
 
 
 def law_of(noise, rng, size):
