@@ -150,7 +150,7 @@ class RangeRelease(CanonicalText, Tabular):
         from sfumato.ranges.share import cells_of
 
         line, sure = self.line, self._sure(confidence)
-        found = cells_of(self.solution, [float(w) for w in wanted], float(sure))
+        found = cells_of(self.solution, wanted, float(sure))
         ends = (line.last, line.first, line.last)  # of a bin nobody knows where in it
         at, low, high = (
             np.array(

@@ -121,6 +121,14 @@ def test_noise_that_is_never_there_is_not_taken_for_normal(epsilon):
     assert (total.low, total.value, total.high) == (4, 4, 4)
 
 
+def test_shares_of_many_cells_go_by_standard_deviations():
+    counts = np.bincount(np.random.default_rng(0).integers(0, 20_000, 1000), minlength=20_000)
+    found = sf.ranges.release(sf.lab(counts), method="identity", epsilon=5)
+    spread = sqrt(20_000 * variance(Noise("laplace", Fraction(1, 5))))
+    normal = 1.96 * spread / 2 / 1000  # of both halves, each half of the whole
+    assert 0.9 * normal < found.cdf(9999).halfwidth < 1.2 * normal  # the total is noisy too
+
+
 def test_shares_hold_where_noise_is_whole_steps():
     """Here each half is exact in most releases, and their sum is not."""
     counts = np.random.default_rng(1).poisson(3, 64)
@@ -278,6 +286,46 @@ def test_the_lowest_quantile_is_that_of_the_first_row(rule):
     assert lowest.low == 0 < lowest.high <= 20  # empty cells in front might hold somebody
     assert 29 <= highest.low < highest.high == 49
     assert lowest.low <= lowest.value <= lowest.high
+
+
+def line_of(counts, epsilon=40, **options):
+    """Return a line without noise to speak of: it misses once in 10^17 cells."""
+    lab = sf.lab(counts, budget=AMPLE)
+    return sf.ranges.release(lab, method="identity", epsilon=epsilon, **options)
+
+
+@pytest.mark.parametrize("rule", ["unbiased", "nonnegative", "whole"])
+def test_a_share_that_is_reached_exactly_is_reached(rule):
+    """In floats 0.1·9 − 0.9·1 is below 0, and 18 of 99 such shares are like it."""
+    found = line_of([9, 1])
+    found = found if rule == "unbiased" else found.nonnegative(whole=rule == "whole")
+    assert repr(found.quantile(0.9)).startswith("0 [0, 0]")
+    for total in (10, 49, 100, 1000):
+        for below in range(1, total, 1 + total // 50):
+            found = line_of([below, total - below])
+            share = Fraction(below, total)
+            at = found.quantile([share, share + Fraction(1, 10**9), share - Fraction(1, 10**9)])
+            assert at.value.tolist() == at.low.tolist() == at.high.tolist() == [0, 1, 0]
+
+
+def test_shares_are_as_exact_as_they_were_asked_for():
+    found = line_of([333_333_333_333, 666_666_666_667])
+    shares = ["0.333333333333", "0.33333333333300000001", "0.33333333333299999999"]
+    assert found.quantile(shares).value.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("method", ["hierarchical", "wavelet"])
+def test_no_interval_misses_a_share_by_rounding(method):
+    counts = [7, 3, 11, 0, 9, 30, 0, 40]
+    found = sf.ranges.release(sf.lab(counts, budget=AMPLE), method=method, epsilon=10**4)
+    reached = np.cumsum(counts)
+    shares = [Fraction(int(part), 100) for part in reached]
+    at = found.quantile(shares)
+    exact = np.searchsorted(reached, reached)
+    assert (at.low <= exact).all() and (at.high >= exact).all()
+    assert at.value.tolist() == exact.tolist()
+    lowest = found.quantile(0)
+    assert (lowest.low, lowest.value, lowest.high) == (0, 0, 0)
 
 
 def test_the_lowest_quantile_stays_below_the_highest():
