@@ -117,3 +117,44 @@ def test_areas_that_cross_themselves_are_refused_before_any_charge(contract, tmp
     assert found.exit_code != 0
     assert "crosses" in found.output
     assert "paid" not in found.output
+
+
+@pytest.mark.parametrize(
+    ("option", "name"), [("--out", "rides.csv"), ("--out", "areas.json"), ("--png", "linked.svg")]
+)
+def test_no_map_is_written_over_what_it_reads(contract, tmp_path, option, name):
+    (tmp_path / "areas.json").write_text(json.dumps(SQUARE))
+    (tmp_path / "linked.svg").symlink_to(contract)
+    before = (tmp_path / name).read_bytes()
+    words = ("--areas", tmp_path / "areas.json", option, tmp_path / name)
+    found = run(contract, "--epsilon", 1, *words)
+    assert found.exit_code == 2
+    assert f"Pass {option} with another file" in found.stderr
+    assert (tmp_path / name).read_bytes() == before
+    assert not (tmp_path / "rides.ledger").exists()
+
+
+@pytest.mark.parametrize(("option", "name"), [("--png", "map.png"), ("--out", "map.csv")])
+def test_folder_in_the_place_of_a_file_costs_nothing(contract, tmp_path, option, name):
+    (tmp_path / name).mkdir()
+    found = run(contract, "--epsilon", 1, option, tmp_path / name)
+    assert found.exit_code == 2
+    assert f"Pass {option} with a file" in found.stderr
+    assert "Nothing was charged" in found.stderr
+    assert not (tmp_path / "rides.ledger").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "writer"), [("--png", "map.png", "to_png"), ("--out", "map.csv", "to_csv")]
+)
+def test_map_that_could_not_be_written_can_be_had_again(
+    contract, tmp_path, monkeypatch, option, name, writer
+):
+    def full(self, path):
+        raise OSError
+
+    monkeypatch.setattr(f"sfumato.spatial.MapRelease.{writer}", full)
+    found = run(contract, "--epsilon", 1, option, tmp_path / name)
+    assert found.exit_code == 2
+    assert f"Pass {option} with a file" in found.stderr
+    assert "to ask the same again is free" in found.stderr

@@ -161,6 +161,7 @@ def test_out_is_a_file_and_never_the_data(contract, tmp_path, form):
     nowhere = run(contract, "age", *words, "--out", tmp_path / "none" / "found")
     assert nowhere.exit_code != 0
     assert "--out" in nowhere.stderr
+    assert "Nothing was charged" in nowhere.stderr
 
 
 @pytest.mark.parametrize(

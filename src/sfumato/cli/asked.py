@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -144,8 +145,8 @@ class Asked:
                 f"an explanation is no table, so that it cannot be written as {self.format}. Leave "
                 f"--format out, or pass --format json."
             )
-        if self.out is not None and (self.out.is_dir() or not self.out.parent.is_dir()):
-            raise unwritable(self.out)
+        if self.out is not None:
+            check_writable(self.out)
 
     def _check_numbers(self) -> None:
         if (self.histogram is None) != (self.bins is None):
@@ -249,9 +250,21 @@ def _other_alone() -> KeysError:
     )
 
 
-def unwritable(path: Path) -> InputError:
-    """Return the refusal of a file that cannot be written."""
+def check_writable(path: Path, option: str = "--out") -> None:
+    """Refuse a file that cannot be written, before anything is paid for.
+
+    Raises:
+        InputError: it is a folder, lies in none, or may not be written to.
+    """
+    place = path if path.exists() else path.parent
+    if path.is_dir() or not path.parent.is_dir() or not os.access(place, os.W_OK):
+        raise unwritable(path, option, paid=False)
+
+
+def unwritable(path: Path, option: str = "--out", *, paid: bool = True) -> InputError:
+    """Return the refusal of a file that cannot be written, before it was paid for or after."""
+    ledger = "What was paid for is in the ledger: to ask the same again is free."
     return InputError(
-        f"cannot write {str(path)!r}. Pass --out with a file in a folder that exists and that you "
-        f"may write to. What was paid for is in the ledger: to ask the same again is free."
+        f"cannot write {str(path)!r}. Pass {option} with a file in a folder that exists and that "
+        f"you may write to. {ledger if paid else 'Nothing was charged.'}"
     )

@@ -36,8 +36,13 @@ def save(path: Path, content: bytes, *, force: bool = False, spare: Iterable[Pat
     replace(path, content)
 
 
-def check(path: Path, spare: Iterable[Path]) -> None:
+def check(path: Path, spare: Iterable[Path], option: str = "--out") -> None:
     """Refuse to write over a file that is needed.
+
+    Args:
+        path: where one would write.
+        spare: files that are never replaced.
+        option: what named the file.
 
     Raises:
         InputError: it is one of those.
@@ -45,7 +50,7 @@ def check(path: Path, spare: Iterable[Path]) -> None:
     if any(_same(path, other) for other in spare):
         raise InputError(
             f"{path.name!r} is data, a contract or a ledger, and writing there would destroy it. "
-            f"Pass --out with another file."
+            f"Pass {option} with another file."
         )
 
 

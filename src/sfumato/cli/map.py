@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sfumato.cli.asked import check_writable, unwritable
+from sfumato.cli.file import check, precious
 from sfumato.cli.wording import options
 from sfumato.core.errors import CostError, InputError, RangeError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sfumato.release.estimate import Estimate
+    from sfumato.session import Contract
     from sfumato.spatial import MapRelease
     from sfumato.spatial.frame import MapFrame
 
@@ -88,12 +94,13 @@ def _run(given: dict[str, Any]) -> None:
 
     asked = [(text, _box(text, "--count")) for text in given["counts"]]
     box = None if given["box"] is None else _box(given["box"], "--box")
-    _check_files(given["out"], given["png"])
+    _check_files(given)
     asked += _areas(given["areas"])
     lattice = {"bins": given["bins"], "outside": given["outside"]}
     price = {name: given[name] for name in ("epsilon", "rho") if given[name] is not None}
     price["delta"] = given["delta"]
     contract = Contract.read(given["contract"])
+    _spare(given, contract)
     if given["explain"] and contract.ledger is not None and not contract.ledger.exists():
         contract = replace(contract, ledger=None)  # what is free leaves nothing behind
     with connect(contract, analyst=given["analyst"]) as session:
@@ -150,26 +157,49 @@ def _areas(path: Path | None) -> list[tuple[str, Any]]:
     return [(printable(name), area.polygon) for name, area in zip(names, found, strict=True)]
 
 
-def _check_files(out: Path | None, png: Path | None) -> None:
+def _check_files(given: dict[str, Any]) -> None:
     """Refuse what could not be written, before anything is paid for."""
-    for path, endings, option in ((out, (*_WRITERS, ".json"), "--out"), (png, _PICTURES, "--png")):
+    for option, endings in (("out", (*_WRITERS, ".json")), ("png", _PICTURES)):
+        path = given[option]
         if path is None:
             continue
         if path.suffix.lower() not in endings:
-            raise InputError(f"{option} writes {', '.join(endings)}, and not {path.suffix!r:.20}.")
-        if not path.parent.is_dir():
-            raise InputError(f"{option} names a folder that is not there. Make it first.")
+            raise InputError(
+                f"--{option} writes {', '.join(endings)}, and not {path.suffix!r:.20}."
+            )
+        check_writable(path, f"--{option}")
+
+
+def _spare(given: dict[str, Any], contract: Contract) -> None:
+    """Refuse to write over the owner's files, or over the areas that are counted."""
+    kept = precious(contract, given["contract"])
+    if given["areas"] is not None:
+        kept.append(given["areas"])
+    for option in ("out", "png"):
+        if given[option] is not None:
+            check(given[option], kept, f"--{option}")
+
+
+@contextmanager
+def _writing(path: Path, option: str) -> Iterator[None]:
+    """Say of a map that is paid for, and cannot be written, that it can be had again."""
+    try:
+        yield
+    except OSError:
+        raise unwritable(path, option) from None
 
 
 def _write(found: MapRelease, rows: list[tuple[str, Estimate]], given: dict[str, Any]) -> None:
-    if given["out"] is not None:
-        ending = given["out"].suffix.lower()
-        if ending == ".json":
-            given["out"].write_text(found.to_json(), encoding="ascii")
-        else:
-            getattr(found, _WRITERS[ending])(given["out"])
-    if given["png"] is not None:
-        found.to_png(given["png"])
+    out, png = given["out"], given["png"]
+    if out is not None:
+        with _writing(out, "--out"):
+            if out.suffix.lower() == ".json":
+                out.write_text(found.to_json(), encoding="ascii")
+            else:
+                getattr(found, _WRITERS[out.suffix.lower()])(out)
+    if png is not None:
+        with _writing(png, "--png"):
+            found.to_png(png)
     table = [(name, each.value, each.low, each.high) for name, each in rows]
     if given["form"] == "json":
         names = ("area", "n", "low", "high")

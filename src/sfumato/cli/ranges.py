@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.asked import admit, free, unwritable
+from sfumato.cli.asked import admit, check_writable, free, unwritable
 from sfumato.cli.wording import options
 from sfumato.core.errors import CostError, InputError
 
@@ -100,8 +100,7 @@ def _check_options(given: dict[str, Any]) -> None:
     if _is_picture(out) and (given["explain"] or given["method"] == "sketch"):
         what = "an explanation" if given["explain"] else "a sketch"
         raise InputError(f"{what} is not drawn. Pass --out with a file that ends in .json.")
-    if out.is_dir() or not out.parent.is_dir():
-        raise unwritable(out)
+    check_writable(out)
 
 
 def _is_picture(out: Path | None) -> bool:
