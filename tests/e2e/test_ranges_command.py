@@ -230,3 +230,13 @@ def test_history_names_the_column_in_a_short_line(contract, method):
     for row in rows:
         assert "by age" in row or ("with sketch =" in row and "age" in row)
         assert "by index" not in row and len(row) < 260
+
+
+def test_cap_that_is_to_be_bought_is_refused_with_the_command_that_finds_one(contract):
+    words = CONTRACT.replace('unit = "row"', 'unit = "who"\nmax_rows = "auto"')
+    contract.write_text(words)
+    contract.with_name("people.csv").write_text("who,age,seen\n1,2,2026-01-15\n")
+    found = run(contract, "age", "--epsilon", 1)
+    assert found.exit_code == 2
+    assert "sfumato query CONTRACT --count --epsilon 0.1" in found.stderr
+    assert "paid" not in found.output

@@ -15,7 +15,7 @@ from sfumato.core.number import Exactable
 from sfumato.mechanisms import DiscreteGaussian, DiscreteLaplace
 from sfumato.mechanisms.mechanism import need_movable
 from sfumato.ranges.weights import PARTS
-from sfumato.session.cells import Measuring
+from sfumato.session.cells import Measuring, need_caps
 
 _FINE = 2**20
 
@@ -99,7 +99,9 @@ class Spending:
 
         Raises:
             SensitivityError: no unit can move the answer, so that it is public.
+            UnitError: how much of one unit counts is to be bought.
         """
+        need_caps(query)
         moved = query.sensitivity(column.unit)
         need_movable(moved)
         share = Fraction(part, PARTS)

@@ -7,7 +7,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
+from sfumato.core.errors import UnitError
 from sfumato.relation.aggregate import Aggregate
+from sfumato.relation.bound import automatic
 from sfumato.relation.linear import Linear, Strategy
 
 if TYPE_CHECKING:
@@ -63,8 +65,12 @@ class Cells:
 
         Args:
             matrix: whole numbers, with a column for each cell.
+
+        Raises:
+            UnitError: how much of one unit counts is to be bought.
         """
         asked = self.counts(self.curator)
+        need_caps(asked)
         if matrix is None:
             return asked
         return Linear(asked, matrix) if isinstance(asked, Aggregate) else asked.weighted(matrix)
@@ -78,3 +84,32 @@ class Cells:
         """Set part of the budget aside; what is not spent inside returns."""
         with self.curator.scope(budget) as inside:
             yield cast(Self, replace(cast(Any, self), curator=inside))
+
+
+def need_caps(asked: Any) -> None:
+    """Refuse cells of which nobody has said how much of one unit counts.
+
+    Questions buy such caps. What measures cells does not, and would count one row of each unit.
+
+    Args:
+        asked: a question for cells, or for sums of them.
+
+    Raises:
+        UnitError: a cap is to be bought; nothing was charged.
+    """
+    counted = asked.counts if isinstance(asked, Linear) else asked
+    missing = automatic(counted.node) if isinstance(counted, Aggregate) else ()
+    if not missing:
+        return
+    caps = " and ".join(missing)
+    mend = ", ".join(f"{cap} = 20" for cap in missing)
+    buys = (
+        " To find one, table.count().release(epsilon='0.1') buys it and names it in its notes, as "
+        "`sfumato query CONTRACT --count --epsilon 0.1` does."
+        if "max_rows" in missing
+        else " Or declare max_rows = 20 in place of it."
+    )
+    raise UnitError(
+        f"how much of one unit counts is to be bought ({caps} = 'auto'), and ranges and maps "
+        f"buy no caps. Declare a number with the unit, such as {mend}.{buys} Nothing was charged."
+    )

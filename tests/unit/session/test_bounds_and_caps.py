@@ -288,3 +288,45 @@ def test_unit_may_be_called_anything(column, ask):
         ask(table).explain(epsilon=1)
     except UnitError as refused:
         pytest.fail(str(refused))
+
+
+RELEASES = {
+    "ranges": lambda table: sf.ranges.release(table.values("x"), epsilon=1),
+    "dawa": lambda table: sf.ranges.release(table.values("x"), method="dawa", epsilon=1),
+    "sketch": lambda table: sf.ranges.release(table.values("x"), method="sketch", epsilon=1),
+    "compared ranges": lambda table: sf.ranges.explain(table.values("x"), epsilon=1),
+    "map": lambda table: sf.spatial.release(table.points("x", "y"), epsilon=1),
+    "private tree": lambda table: sf.spatial.release(
+        table.points("x", "y"), method="privtree", epsilon=1
+    ),
+}
+
+
+@pytest.mark.parametrize("released", RELEASES.values(), ids=RELEASES)
+@pytest.mark.parametrize(
+    "caps",
+    [{"max_rows": "auto"}, {"max_groups": "auto", "max_rows_per_group": 2}],
+    ids=["rows", "groups"],
+)
+def test_cells_of_which_a_cap_is_to_be_bought_are_refused_before_any_charge(released, caps):
+    def riders(**caps):
+        rows = {"who": [i // 5 for i in range(1000)], "x": [i % 7 for i in range(1000)]}
+        return sf.Session(
+            pa.table({**rows, "y": rows["x"]}),
+            unit=sf.Unit.by("who", **caps),
+            schema=sf.Schema(x=sf.Integer(0, 7), y=sf.Integer(0, 7)),
+            budget=sf.Budget(epsilon=100),
+        )
+
+    session = riders(**caps)
+    before = session.remaining
+    with pytest.raises(UnitError, match="Declare a number"):
+        released(session.table())
+    assert session.remaining == before
+    if "max_rows" in caps:  # what the refusal says to do is enough
+        noted = session.table().count().release(epsilon=50).notes
+        [bought] = [note for note in noted if "max_rows was bought" in note]
+        caps = {"max_rows": int(bought.rsplit(" ", 1)[1])}
+    else:
+        caps = {"max_rows": 20}
+    released(riders(**caps).table())
