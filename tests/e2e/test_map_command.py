@@ -158,3 +158,16 @@ def test_map_that_could_not_be_written_can_be_had_again(
     assert found.exit_code == 2
     assert f"Pass {option} with a file" in found.stderr
     assert "to ask the same again is free" in found.stderr
+
+
+def test_both_intervals_are_shown_where_a_border_cuts_cells(contract):
+    words = ("--epsilon", 1, "--bins", 4, "--method", "grid", "--count")
+    cut = run(contract, *words, "0,0,4,4")
+    assert "if points lie evenly in the cells that a border cuts); [" in cut.stdout
+    assert "wherever they lie" in cut.stdout
+    whole = run(contract, *words, "0,0,11,11")
+    assert "(95 %)\n" in whole.stdout
+    [row] = json.loads(run(contract, *words, "0,0,4,4", "--format", "json").stdout)
+    assert row["anywhere_low"] < row["low"] < row["n"] < row["high"] < row["anywhere_high"]
+    lines = run(contract, *words, "0,0,4,4", "--format", "csv").stdout.splitlines()
+    assert lines[0] == "area,n,low,high,anywhere_low,anywhere_high"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from sfumato.spatial import MapRelease
     from sfumato.spatial.frame import MapFrame
 
+    # An area, its count as if points lay evenly in cells, and the count wherever they lie.
+    _Row: TypeAlias = tuple[str, Estimate, Estimate]
+
 FORMATS = ("table", "csv", "json")
 _WRITERS = {
     ".geojson": "to_geojson",
@@ -30,6 +33,7 @@ _WRITERS = {
     ".html": "to_html",
 }
 _PICTURES = (".png", ".svg")
+_COLUMNS = ("area", "n", "low", "high", "anywhere_low", "anywhere_high")
 
 
 @click.command("map")
@@ -117,7 +121,8 @@ def _run(given: dict[str, Any]) -> None:
         before = session.remaining
         found = spatial.release(points, box=box, method=given["method"], **lattice, **price)
         left = session.remaining
-    _write(found, [(name, found.count(where)) for name, where in asked], given)
+    rows = [(name, found.count(where), found.count(where, even=False)) for name, where in asked]
+    _write(found, rows, given)
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
     said = "" if found.price is None else found.price.said
@@ -189,7 +194,7 @@ def _writing(path: Path, option: str) -> Iterator[None]:
         raise unwritable(path, option) from None
 
 
-def _write(found: MapRelease, rows: list[tuple[str, Estimate]], given: dict[str, Any]) -> None:
+def _write(found: MapRelease, rows: list[_Row], given: dict[str, Any]) -> None:
     out, png = given["out"], given["png"]
     if out is not None:
         with _writing(out, "--out"):
@@ -200,23 +205,34 @@ def _write(found: MapRelease, rows: list[tuple[str, Estimate]], given: dict[str,
     if png is not None:
         with _writing(png, "--png"):
             found.to_png(png)
-    table = [(name, each.value, each.low, each.high) for name, each in rows]
+    table = [
+        (name, even.value, even.low, even.high, anywhere.low, anywhere.high)
+        for name, even, anywhere in rows
+    ]
     if given["form"] == "json":
-        names = ("area", "n", "low", "high")
-        click.echo(_json([dict(zip(names, row, strict=True)) for row in table]))
+        click.echo(_json([dict(zip(_COLUMNS, row, strict=True)) for row in table]))
     elif given["form"] == "csv":
         import csv
         import io
 
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([("area", "n", "low", "high"), *table])
+        csv.writer(text, lineterminator="\n").writerows([_COLUMNS, *table])
         click.echo(text.getvalue(), nl=False)
     elif rows:
-        width = max(len(name) for name, _ in rows)
-        for name, each in rows:
-            click.echo(f"{name:<{width}}  {each!r}")
+        width = max(len(name) for name, *_ in rows)
+        for name, even, anywhere in rows:
+            click.echo(f"{name:<{width}}  {_told(even, anywhere)}")
     else:
         click.echo(f"{len(found):,} cells, {found.method}; total {found.total()!r}")
+
+
+def _told(even: Estimate, anywhere: Estimate) -> str:
+    """Return a count with its interval, and the one that takes nothing for granted beside it."""
+    from sfumato.release.format import plain
+
+    if even.covers == anywhere.covers:  # no border cuts a cell
+        return repr(even)
+    return f"{even!r}; [{plain(anywhere.low)}, {plain(anywhere.high)}] wherever they lie in these"
 
 
 def _json(value: Any) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.release.error import NOISE_ONLY
 from sfumato.release.measure import Measure, on_grid
 from sfumato.release.release import Release
 from sfumato.spatial.box import Floats
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from sfumato.spatial.release import MapRelease
 
 _ENDS = ("x_low", "y_low", "x_high", "y_high")
-EVEN = "noise only, as if points lay evenly inside of each cell"
 _SHOWN = 10_000  # cells that a page or a certificate lists; of more it gives the total
 
 
@@ -48,7 +48,7 @@ def listed(found: MapRelease) -> Release:
         value,
         low,
         high,
-        covers=EVEN,
+        covers=NOISE_ONLY,
         mechanism=f"{found.method} ({noises})"[:400],
         kind="rational",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +16,7 @@ from sfumato.core.loss import Loss
 from sfumato.core.number import nonnegative as from_zero
 from sfumato.core.unit import Unit
 from sfumato.ranges.tail import confident
-from sfumato.release.error import Noise
+from sfumato.release.error import IF, NOISE_ONLY, Noise
 from sfumato.release.estimate import Estimate
 from sfumato.release.format import percent
 from sfumato.release.price import Price
@@ -25,12 +24,12 @@ from sfumato.release.tabular import Tabular
 from sfumato.release.text import CanonicalText
 from sfumato.release.version import version
 from sfumato.spatial.box import Box, Floats
-from sfumato.spatial.certificate import EVEN, intervals, listed
+from sfumato.spatial.certificate import intervals, listed
 from sfumato.spatial.decomposition import Integers
 from sfumato.spatial.frame import MapFrame
 from sfumato.spatial.heatmap import Heatmap, heatmap
 from sfumato.spatial.index import Index
-from sfumato.spatial.overlap import covers
+from sfumato.spatial.overlap import Cover, covers
 from sfumato.spatial.polygon import Polygon
 from sfumato.spatial.solution import Solution
 from sfumato.spatial.table import CellTable
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
 
 RULES = ("unbiased", "nonnegative")
 _MOST = Fraction(10**100)  # counts beyond are none, and would not fit a float
+EVEN = f"{NOISE_ONLY}{IF}points lie evenly in the cells that a border cuts"
 ANYWHERE = "noise, and points anywhere inside of the cells that a border cuts"
 
 
@@ -200,11 +200,13 @@ class MapRelease(CanonicalText, Tabular):
         """
         sure = self.confidence if confidence is None else confident(confidence)
         self.frame.check_meets(where)
-        ends = [np.empty(0)] * 3
-        for low, value, high in self._counted(where, float(sure), even):
-            ends = [np.concatenate(pair) for pair in zip(ends, (low, value, high), strict=True)]
+        ends, cuts = [np.empty(0)] * 3, False
+        for cover in covers(self.index, where):
+            found = self._counted(cover, float(sure), even)
+            ends = [np.concatenate(pair) for pair in zip(ends, found, strict=True)]
+            cuts = cuts or bool((cover.weight < 1).any())
         low, value, high = ends
-        said = EVEN if even else ANYWHERE
+        said = (EVEN if even else ANYWHERE) if cuts else NOISE_ONLY
         if _is_one(where):
             low, value, high = low[0].item(), value[0].item(), high[0].item()
         return Estimate(value, low, high, sure, said)
@@ -275,7 +277,7 @@ class MapRelease(CanonicalText, Tabular):
     def estimate(self) -> Estimate:
         """Return the counts of all cells, as arrays."""
         low, value, high = intervals(self)
-        return Estimate(value, low, high, self.confidence, EVEN)
+        return Estimate(value, low, high, self.confidence, NOISE_ONLY)
 
     def to_arrow(self) -> pyarrow.Table:
         """Return an Arrow table of the cells: their ends, then n, n_low, n_high."""
@@ -361,27 +363,26 @@ class MapRelease(CanonicalText, Tabular):
         a, b, c, d = self.blocks.T
         return np.asarray((c - a) * (d - b))
 
-    def _counted(self, where: Any, sure: float, even: bool) -> Iterator[tuple[Floats, ...]]:
-        for cover in covers(self.index, where):
-            weights = [cover.weights(i) for i in range(cover.count)]
-            value = cover.sums(self.counts)
-            if even:
-                middle = cover.sums(self.solution.counts)
-                width = self.solution.reach(weights, sure)
-                low, high = middle - width, middle + width
-            else:
-                inner = [(at[share >= 1], share[share >= 1]) for at, share in weights]
-                outer = [(at, np.ones(len(at))) for at, _ in weights]
-                low, high = (
-                    np.array([self.solution.counts[at].sum() for at, _ in some])
-                    + sign * self.solution.reach(some, sure)
-                    for some, sign in ((inner, -1), (outer, 1))
-                )
-                low = np.maximum(low, 0.0)
-            low, high = np.minimum(low, value), np.maximum(high, value)
-            if self.rule != "unbiased":
-                low = np.maximum(low, 0.0)
-            yield low, value, high
+    def _counted(self, cover: Cover, sure: float, even: bool) -> tuple[Floats, Floats, Floats]:
+        weights = [cover.weights(i) for i in range(cover.count)]
+        value = cover.sums(self.counts)
+        if even:
+            middle = cover.sums(self.solution.counts)
+            width = self.solution.reach(weights, sure)
+            low, high = middle - width, middle + width
+        else:
+            inner = [(at[share >= 1], share[share >= 1]) for at, share in weights]
+            outer = [(at, np.ones(len(at))) for at, _ in weights]
+            low, high = (
+                np.array([self.solution.counts[at].sum() for at, _ in some])
+                + sign * self.solution.reach(some, sure)
+                for some, sign in ((inner, -1), (outer, 1))
+            )
+            low = np.maximum(low, 0.0)
+        low, high = np.minimum(low, value), np.maximum(high, value)
+        if self.rule != "unbiased":
+            low = np.maximum(low, 0.0)
+        return low, value, high
 
 
 def _is_one(where: Any) -> bool:

@@ -411,3 +411,16 @@ def test_points_count_in_the_cell_that_they_lie_in(box, bins):
         found = sf.spatial.release(lab, method="grid", cells=bins, epsilon=HUGE)
         ((x0, _, x1, _),) = found.cells[found.counts > 0.5]
         assert x0 <= x < x1
+
+
+def test_interval_that_takes_points_to_lie_evenly_says_so():
+    found = sf.spatial.release(sf.lab([[30, 0], [0, 10]]), method="grid", epsilon=1, cells=2)
+    cut, whole = (0, 0, 1.5, 1), (0, 0, 1, 2)
+    assert repr(found.count(cut)).endswith(
+        "(95 %, if points lie evenly in the cells that a border cuts)"
+    )
+    assert "points anywhere inside" in found.count(cut, even=False).covers
+    assert found.count([whole, cut]).covers == found.count(cut).covers
+    for kept in (found.count(whole), found.count(whole, even=False), found.total()):
+        assert repr(kept).endswith("(95 %)")
+        assert kept.covers == "noise only"
