@@ -13,7 +13,7 @@ from sfumato.core.errors import InputError, RangeError
 from sfumato.session.points import edges_of
 from sfumato.spatial.box import LARGEST, Floats
 from sfumato.spatial.decomposition import Integers
-from sfumato.spatial.overlap import extents
+from sfumato.spatial.overlap import meets
 
 if TYPE_CHECKING:
     from sfumato.session.points import Plane
@@ -77,10 +77,10 @@ class MapFrame:
             RangeError: one of them meets nothing of the map.
         """
         x0, y0, x1, y1 = self.bounds
-        a, b, c, d = extents(where).T
-        beside = (c <= x0) | (d <= y0) | (a >= x1) | (b >= y1)
+        beside = ~meets(where, self.bounds)
         if beside.any():
-            which = f"; it is number {int(beside.argmax())}, counted from 0" if len(a) > 1 else ""
+            many = len(beside) > 1
+            which = f"; it is number {int(beside.argmax())}, counted from 0" if many else ""
             x, y = self.names
             raise RangeError(
                 f"this lies beside the map, and nobody was counted there. The map reaches from "

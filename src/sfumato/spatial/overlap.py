@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.core.errors import InputError
 from sfumato.spatial.box import Box, Floats, boxes
@@ -100,14 +102,39 @@ def covers(index: Index, regions: Any) -> Iterator[Cover]:
         some = min(4096, max(1, _PAIRS * cover.count // max(compared, 1)))
 
 
-def extents(regions: Any) -> Floats:
-    """Return the least box around each region.
+def meets(regions: Any, box: tuple[float, float, float, float]) -> NDArray[np.bool_]:
+    """Say which regions have some area inside of a box. Exact.
 
     Args:
         regions: as for `covers`.
+        box: x_low, y_low, x_high, y_high.
+
+    Example:
+        >>> meets([(0, 0, 1, 1), (2, 0, 3, 1)], (0, 0, 2, 2)).tolist()
+        [True, False]
     """
     areas = _polygons(regions)
-    return boxes(regions) if areas is None else np.array([area.bounds for area in areas])
+    around = boxes(regions) if areas is None else np.array([area.bounds for area in areas])
+    low, high = np.array(box[:2]), np.array(box[2:])
+    near: Any = ((around[:, :2] < high) & (low < around[:, 2:])).all(axis=1)
+    if areas is not None:  # the box around a polygon may hold a place that it bends around
+        near[near] = [_reaches(areas[i], low, high) for i in np.flatnonzero(near)]
+    return np.asarray(near, np.bool_)
+
+
+def _reaches(area: Polygon, low: Floats, high: Floats) -> bool:
+    edges = area.edges
+    corners = (np.broadcast_to(corner, (len(edges), 2)) for corner in (low, high))
+    if enters(edges[:, :2], edges[:, 2:], *corners).any():
+        return True
+    # No edge passes through the box, so all of it lies where its middle does.
+    x, y = (
+        (Fraction(a) + Fraction(b)) / 2 for a, b in zip(low.tolist(), high.tolist(), strict=True)
+    )
+    return any(
+        outer.side((x, y)) > 0 and all(hole.side((x, y)) < 0 for hole in holes)
+        for outer, *holes in area.parts
+    )
 
 
 def total(index: Index, regions: Any, values: Any, power: int = 1) -> Floats:

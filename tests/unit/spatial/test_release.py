@@ -355,15 +355,23 @@ BESIDE = [
     (2, 0, 3, 1),
     sf.spatial.Polygon([(-2, 0), (-1, 0), (-1, 1)]),
     [(0, 0, 1, 1), (0, -5, 1, 0)],
+    sf.spatial.Polygon([(-1, -1), (5, -1), (5, 5), (3, 5), (3, 0), (-1, 0)]),
+    sf.spatial.Polygon(
+        [(-5, -5), (9, -5), (9, 9), (-5, 9)], holes=[[(-1, -1), (3, -1), (3, 3), (-1, 3)]]
+    ),
 ]
 
 
-@pytest.mark.parametrize("where", BESIDE, ids=["box", "polygon", "one of several"])
+@pytest.mark.parametrize(
+    "where", BESIDE, ids=["box", "polygon", "one of several", "bent", "around"]
+)
 def test_region_beside_the_map_is_refused(where):
     city = sf.spatial.release(sf.lab([[5, 9], [0, 200]]), method="grid", epsilon=1)
     with pytest.raises(RangeError, match=r"beside the map.*from \(0, 0\) to \(2, 2\)"):
         city.count(where)
     assert city.count((-5, -5, 1, 1)).value == city.count((0, 0, 1, 1)).value  # partly on it
+    every = sf.spatial.Polygon([(-5, -5), (9, -5), (9, 9), (-5, 9)])
+    assert city.count(every).value == city.total().value
 
 
 def test_map_says_that_small_counts_are_taken_to_be_even():
