@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato import accounting
 from sfumato.core.budget import Budget
 from sfumato.core.errors import DataError, InputError, RangeError, UnknownName
-from sfumato.core.number import Exactable, failure_probability
+from sfumato.core.number import Exactable, failure_probability, is_integer
 from sfumato.core.schema import Integer, Schema
 from sfumato.core.unit import Unit
 from sfumato.noise.rng import system
@@ -265,7 +265,7 @@ class Laboratory:
             unit: what is protected; a row.
             budget: what may be spent; ample, unless said otherwise.
         """
-        given = np.asarray(counts)
+        given = _array(counts)
         if given.ndim == 0 or not given.size or given.dtype.kind not in "iu" or given.min() < 0:
             raise DataError(
                 "a laboratory takes a histogram: an array of counts, whole numbers from 0 on."
@@ -291,17 +291,16 @@ class Laboratory:
             unit: what is protected; a row.
             budget: what may be spent; ample, unless said otherwise.
         """
-        if not domain:
+        if not isinstance(domain, Mapping) or not domain:
             raise DataError("a laboratory needs a column: domain={'age': 85, 'sex': 2}.")
-        columns = {}
-        for name, size in domain.items():
-            codes = np.asarray(frame[name])
-            if codes.dtype.kind not in "iu" or (codes.size and not (codes < size).all()):
-                raise DataError(f"column {name!r} must hold codes, whole numbers from 0 to size-1.")
-            if codes.size and codes.min() < 0:
-                raise DataError(f"column {name!r} must hold codes, whole numbers from 0 to size-1.")
-            columns[name] = codes.astype(np.int64)
-        return _made(Coded(columns, dict(domain)), unit, budget)
+        columns = {name: _codes(frame, name, size) for name, size in domain.items()}
+        lengths = {name: len(codes) for name, codes in columns.items()}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{name!r} has {length:,}" for name, length in lengths.items())
+            raise DataError(
+                f"columns have one code for each record, and these differ: {told:.400}."
+            )
+        return _made(Coded(columns, {n: int(s) for n, s in domain.items()}), unit, budget)
 
     def points(
         self,
@@ -350,6 +349,42 @@ class Laboratory:
     def __repr__(self) -> str:
         """Say how to enter."""
         return "<sf.lab: call it with counts, or use sf.lab.table, sf.lab.points>"
+
+
+def _array(given: Any) -> NDArray[Any]:
+    """Return an array; of what is none, such as rows of different lengths, one without an axis."""
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError, OverflowError):
+        return np.array(None)
+
+
+def _codes(frame: Any, name: str, size: int) -> NDArray[np.int64]:
+    """Return the codes of a column.
+
+    Raises:
+        DataError: there is no such column, or something else in it.
+    """
+    if not is_integer(size) or size < 1:
+        raise DataError(
+            f"domain= says how many values a column has, a whole number from 1 on, and of {name!r} "
+            f"it says {size!r:.80}."
+        )
+    try:
+        codes = _array(frame[name])
+    except Exception:  # noqa: BLE001 - every library of frames has an error of its own
+        raise DataError(
+            f"there is no column {name!r} in the frame, and domain= names it. Leave it out there, "
+            f"or pass a frame with its codes."
+        ) from None
+    if codes.shape == (0,):
+        return np.empty(0, np.int64)  # nothing has no type: [] reads as floats
+    if codes.ndim != 1 or codes.dtype.kind not in "iu" or not ((codes >= 0) & (codes < size)).all():
+        raise DataError(
+            f"column {name!r} must hold codes, whole numbers from 0 to size-1, {int(size):,} here, "
+            f"in one dimension."
+        )
+    return codes.astype(np.int64)
 
 
 def _made(

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -159,3 +161,38 @@ def test_lab_refuses_questions_of_others(lab):
 def test_lab_shows_its_columns_and_no_count(lab):
     assert repr(lab) == "<lab: x0 (2), x1 (3), x2 (4); Unit.row()>"
     assert "sf.lab" in repr(sf.lab)
+
+
+@pytest.mark.parametrize(
+    ("frame", "domain", "said"),
+    [
+        ({"a": [0, 1], "b": [0]}, {"a": 2, "b": 2}, "'a' has 2, 'b' has 1"),
+        ({"a": [[0, 1], [1, 0]]}, {"a": 2}, "one dimension"),
+        ({"a": [[0, 1], [1]]}, {"a": 2}, "whole numbers from 0"),
+        ({"a": [0, 0]}, {"a": True}, "how many values"),
+        ({"a": [0, 0]}, {"a": 0}, "how many values"),
+        ({"a": [0, 0]}, {"a": "2"}, "how many values"),
+        ({"a": [0.5]}, {"a": 2}, "whole numbers from 0"),
+        ({"a": [0, 2]}, {"a": 2}, "whole numbers from 0"),
+        ({"a": [0]}, {"b": 2}, "no column 'b'"),
+        (pl.DataFrame({"a": [0]}), {"b": 2}, "no column 'b'"),
+        (pa.table({"a": [0]}), {"b": 2}, "no column 'b'"),
+        (None, {"b": 2}, "no column 'b'"),
+        ({"a": [0]}, ["a"], "needs a column"),
+    ],
+)
+def test_table_that_is_none_is_refused_in_words(frame, domain, said):
+    with pytest.raises(sf.errors.DataError, match=said):
+        sf.lab.table(frame, domain)
+
+
+def test_counts_that_are_no_array_are_refused_in_words():
+    with pytest.raises(sf.errors.DataError, match="takes a histogram"):
+        sf.lab([[1], [1, 2]])
+
+
+@pytest.mark.parametrize("none", [[], (), np.empty(0, np.int64)])
+def test_table_of_nobody_is_a_table(none):
+    empty = sf.lab.table({"a": none}, {"a": np.int64(2)})
+    found = empty.measure(empty.histogram("a"), sf.mechanisms.DiscreteLaplace(1))
+    assert len(found.measures[0].values) == 2
