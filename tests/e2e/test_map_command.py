@@ -79,6 +79,7 @@ def test_explaining_is_free_and_leaves_nothing_behind(contract, tmp_path):
     found = run(contract, "--epsilon", 1, "--explain", "--area", "0.01")
     assert found.exit_code == 0, found.output
     assert "quadtree" in found.stdout
+    assert "with --expected, to foresee" in found.stdout
     assert not (tmp_path / "rides.ledger").exists()
 
 

@@ -1,6 +1,7 @@
 """The command `sfumato ranges`, from a contract file to counts."""
 
 import json
+import shlex
 
 import pytest
 from click.testing import CliRunner
@@ -240,3 +241,29 @@ def test_cap_that_is_to_be_bought_is_refused_with_the_command_that_finds_one(con
     assert found.exit_code == 2
     assert "sfumato query CONTRACT --count --epsilon 0.1" in found.stderr
     assert "paid" not in found.output
+
+
+@pytest.mark.parametrize(
+    ("words", "advised"),
+    [
+        (("sex",), ["--group-by", "sex", "--count"]),
+        (("placed",), ["--group-by", "day=date(placed)", "--count"]),
+        (("placed", "--bins", 9), ["--group-by", "day=date(placed)", "--count"]),
+    ],
+)
+def test_columns_that_another_command_counts_are_refused_with_that_command(
+    contract, words, advised
+):
+    kinds = (
+        'sex = { type = "category", values = ["F", "M"] }\n'
+        'placed = { type = "timestamp", low = "2025-12-01T00:00:00", high = "2026-03-01T00:00:00" }'
+    )
+    contract.write_text(f"{CONTRACT}{kinds}\n")
+    rows = "".join(f"1,2026-01-15,F,2026-01-1{i}T10:00:00\n" for i in range(9))
+    contract.with_name("people.csv").write_text(f"age,seen,sex,placed\n{rows}")
+    found = run(contract, *words, "--epsilon", 1)
+    assert found.exit_code == 2
+    typed = shlex.join(["sfumato", "query", "CONTRACT", *advised]).replace("'", '"')
+    assert f"`{typed}`" in found.stderr
+    query = CliRunner().invoke(main, ["query", str(contract), *advised, "--epsilon", "1"])
+    assert query.exit_code == 0, query.output

@@ -11,7 +11,7 @@ import click
 
 from sfumato.cli.asked import check_writable, unwritable
 from sfumato.cli.file import check, precious
-from sfumato.cli.wording import options
+from sfumato.cli.wording import in_options, options
 from sfumato.core.errors import CostError, InputError, RangeError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _run(given: dict[str, Any]) -> None:
         if given["explain"]:
             supposed = {"area": given["area"], "expected": given["expected"]}
             plan = spatial.explain(points, box=box, **supposed, **lattice, **price)
-            click.echo(_json(plan.to_dict()) if given["form"] == "json" else repr(plan))
+            click.echo(_json(plan.to_dict()) if given["form"] == "json" else in_options(repr(plan)))
             return
         frame = MapFrame.of(points.plane(box, **lattice))
         for name, where in asked:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +12,11 @@ import click
 
 from sfumato.cli.asked import admit, check_writable, free, unwritable
 from sfumato.cli.wording import options
-from sfumato.core.errors import CostError, InputError
+from sfumato.core.errors import CostError, InputError, SfumatoError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sfumato.ranges import RangeRelease
     from sfumato.release.estimate import Estimate
     from sfumato.session import Contract, Session
@@ -21,6 +25,14 @@ if TYPE_CHECKING:
 FORMATS = ("table", "csv", "json")
 _ENDINGS = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json"}  # and what they hold
 _PICTURES = (".png", ".svg", ".html")
+# What this command cannot do, and the one that can.
+_ELSEWHERE = (
+    (r"\bgroup_by\('([^']*)'\)\.count\(\)", r"`sfumato query CONTRACT --group-by \1 --count`"),
+    (
+        r"\bwith_columns\(day='(date\([^']*\))'\)\.values\('day'\)",
+        r'`sfumato query CONTRACT --group-by "day=\1" --count`',
+    ),
+)
 _BINS = 20  # rows that are shown where nothing is asked for
 
 
@@ -74,9 +86,20 @@ def ranges(**given: Any) -> None:
     out = given["out"]
     if given["form"] is None:
         given["form"] = _ENDINGS.get("" if out is None else out.suffix.lower(), "table")
-    with options():
+    with options(), _elsewhere():
         _check_options(given)
         _run(given)
+
+
+@contextmanager
+def _elsewhere() -> Iterator[None]:
+    """Name the command to type, where the API is told about calls that this one does not have."""
+    try:
+        yield
+    except SfumatoError as problem:
+        for said, typed in _ELSEWHERE:
+            problem.message = re.sub(said, typed, problem.message)
+        raise
 
 
 def _check_options(given: dict[str, Any]) -> None:

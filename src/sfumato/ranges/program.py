@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato import accounting
-from sfumato.core.errors import InputError
+from sfumato.core.errors import InputError, RangeError
 from sfumato.core.number import Exactable
 from sfumato.ranges import adaptive, dawa, fourier, hierarchical, sketch
 from sfumato.ranges.adaptive import only
@@ -13,13 +13,14 @@ from sfumato.ranges.explain import Comparison, Expected, compared
 from sfumato.ranges.line import Line
 from sfumato.ranges.measured import Measured
 from sfumato.ranges.method import FIXED, planned
-from sfumato.ranges.plan import Plan, check_size, counting
+from sfumato.ranges.plan import MOST_CELLS, Plan, check_size, counting
 from sfumato.ranges.release import RangeRelease
 from sfumato.ranges.spending import Spending
 from sfumato.ranges.workload import Workload
+from sfumato.relation.kind import Instant
 from sfumato.release.error import NOISE_ONLY
 from sfumato.release.inversion import confident
-from sfumato.session.column import Column
+from sfumato.session.column import Column, days_of
 from sfumato.session.lab import Lab
 from sfumato.session.target import target
 
@@ -152,6 +153,11 @@ def _column(values: Any) -> Column:
 
 
 def _wanted(column: Column, workload: Any) -> Workload:
+    if column.size > MOST_CELLS and isinstance(column.kind, Instant):  # bins are of numbers
+        raise RangeError(
+            f"{column.name!r} has {column.size:,} moments, and up to {MOST_CELLS:,} are counted "
+            f"one by one. Count days instead: {days_of(column.name)}."
+        )
     check_size(column.size)
     line = Line.of(column)
 

@@ -70,8 +70,15 @@ def width_of(name: str, kind: Number | Day | Instant, bins: object) -> int:
     if type(bins) is not int or bins < 1:
         raise InputError("bins= is how many cells there are to be, a whole number from 1 on.")
     if not isinstance(kind, Number):
-        raise InputError(
-            f"bins are cut of numbers, and {name!r} is {NAMES[type(kind)]}. Leave bins= out, or "
-            f"declare the column with a coarser step."
+        mend = (
+            f"Count days instead: {days_of(name)}."
+            if isinstance(kind, Instant)
+            else "Leave bins= out: a cell is a day then, and wider ranges are counted of the release."
         )
+        raise InputError(f"bins are cut of numbers, and {name!r} is {NAMES[type(kind)]}. {mend}")
     return max(1, -(-(kind.high - kind.low) // bins))
+
+
+def days_of(name: str) -> str:
+    """Return the call that counts a timestamp by days."""
+    return f"with_columns(day='date({name})').values('day')"

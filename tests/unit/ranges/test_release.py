@@ -1,10 +1,11 @@
 """Releases of ranges: what they answer, what they refuse before any charge, how they travel."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -322,3 +323,21 @@ def test_a_count_does_not_hash_every_number():
     assert again == measured
     changed = replace(found, measured=(other,))
     assert changed.count(0, 63).value != found.count(0, 63).value
+
+
+@pytest.mark.parametrize("bins", [None, 10])
+def test_timestamps_are_counted_by_days_as_their_refusal_says(bins):
+    moments = pa.array([datetime(2026, 1, 1 + i % 28, i % 24) for i in range(500)])
+    session = sf.Session(
+        pa.table({"placed": moments}),
+        unit=sf.Unit.row(),
+        schema=sf.Schema(placed=sf.Timestamp("2025-12-01T00:00:00", "2026-03-01T00:00:00")),
+        budget=sf.Budget(epsilon=100),
+    )
+    table = session.table()
+    with pytest.raises(InputError) as refused:
+        sf.ranges.release(table.values("placed", bins=bins), epsilon=1)
+    assert "bins=" not in str(refused.value)
+    assert "with_columns(day='date(placed)').values('day')" in str(refused.value)
+    days = table.with_columns(day="date(placed)").values("day")
+    assert sf.ranges.release(days, epsilon=10).count("2026-01-01", "2026-01-28").value > 400
