@@ -73,6 +73,13 @@ class Line:
         ends = Fraction(begins) + self.kind.step - self.finest
         return _short(ends if self.top is None else min(ends, self.top))
 
+    def between(self, first: Value, last: Value) -> int:
+        """Count the values from one to another, both included."""
+        steps = self._steps(last) - self._steps(first)
+        if self.finest is not None and isinstance(self.kind, Number):
+            steps *= self.kind.step / self.finest
+        return int(steps) + 1
+
     def values(self) -> list[Value]:
         """Return where all cells begin."""
         return [self.value(cell) for cell in range(self.size)]

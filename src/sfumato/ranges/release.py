@@ -21,7 +21,7 @@ from sfumato.ranges.measured import Measured
 from sfumato.ranges.solution import Solution
 from sfumato.release.error import NOISE_ONLY
 from sfumato.release.estimate import Estimate
-from sfumato.release.format import percent
+from sfumato.release.format import percent, plain
 from sfumato.release.inversion import confident
 from sfumato.release.measure import Measure, on_grid
 from sfumato.release.price import Price
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_BARS = 40  # bins that a chart names one by one
 RULES = ("unbiased", "nonnegative", "whole")
 
 
@@ -220,14 +221,24 @@ class RangeRelease(CanonicalText, Tabular):
         return self.table().card()
 
     def chart(self, bins: int = 40) -> altair.LayerChart:
-        """Return an Altair chart of counts in about so many bins, with their intervals."""
+        """Return an Altair chart of counts in about so many bins, with their intervals.
+
+        Up to 40 bins are bars, each named by its first and its last value.
+        """
         if type(bins) is not int or bins < 1:
             raise InputError(f"bins= is a whole number from 1 on, and not {bins!r:.80}.")
-        size = self.line.size
+        line, size = self.line, self.line.size
         starts = np.arange(0, size, -(-size // bins))
         stops = np.append(starts[1:], size)
-        values = [self.line.value(int(cell)) for cell in starts]
-        return self._table({self.line.name: values}, starts, stops).chart()
+        ends = [
+            (line.first(a), line.last(b - 1))
+            for a, b in zip(starts.tolist(), stops.tolist(), strict=True)
+        ]
+        said = _widths(line, ends)
+        # More are drawn as a line, along an axis of values.
+        names = [_span(*pair) for pair in ends] if said and len(ends) <= _BARS else None
+        values = [line.value(cell) for cell in starts.tolist()]
+        return self._table({f"{line.name}{said}": names or values}, starts, stops).chart()
 
     def __repr__(self) -> str:
         """Show what it is, its total and its price."""
@@ -308,3 +319,23 @@ def _one(found: Estimate) -> Estimate:
 def _plain(found: Any) -> Any:
     """Return a value as one computes with it: a whole number, a float, or ISO text."""
     return float(found) if isinstance(found, Fraction) else found
+
+
+def _span(first: Any, last: Any) -> str:
+    """Name a bin by its values: 1930–1932."""
+    ends = [end if isinstance(end, str) else plain(end) for end in (first, last)]
+    return ends[0] if first == last else "–".join(ends)
+
+
+def _widths(line: Line, ends: list[tuple[Any, Any]]) -> str:
+    """Say how many values bins hold, and where one is narrower; nothing if each is one value."""
+    sizes = [line.between(*pair) for pair in ends]
+    most = max(sizes)
+    if most == 1:
+        return ""
+    narrow = [
+        f"{size:,} in the {where}"
+        for where, size in (("first", sizes[0]), ("last", sizes[-1]))
+        if size < most
+    ]
+    return f" ({', '.join([f'{most:,} values in a bin', *narrow])})"

@@ -14,7 +14,6 @@ from sfumato.ranges.measured import variance
 from sfumato.release import law
 from sfumato.release.error import Noise
 from sfumato.release.inversion import SLOPES, log_moment
-from sfumato.release.inversion import confident as confident  # noqa: PLC0414 # for maps
 
 Floats = NDArray[np.float64]
 

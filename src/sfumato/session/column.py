@@ -73,7 +73,7 @@ def width_of(name: str, kind: Number | Day | Instant, bins: object) -> int:
         mend = (
             f"Count days instead: {days_of(name)}."
             if isinstance(kind, Instant)
-            else "Leave bins= out: a cell is a day then, and wider ranges are counted of the release."
+            else "Leave bins= out: a cell is then a day, and any range of days can be counted."
         )
         raise InputError(f"bins are cut of numbers, and {name!r} is {NAMES[type(kind)]}. {mend}")
     return max(1, -(-(kind.high - kind.low) // bins))

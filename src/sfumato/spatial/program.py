@@ -13,8 +13,8 @@ from sfumato.core.budget import Budget
 from sfumato.core.errors import BudgetExceeded, InputError
 from sfumato.core.number import Exactable
 from sfumato.ranges.spending import Spending
-from sfumato.ranges.tail import confident
 from sfumato.relation.aggregate import Aggregate
+from sfumato.release.inversion import confident
 from sfumato.session.lab import Lab
 from sfumato.session.points import Plane, Points
 from sfumato.session.proof import notes

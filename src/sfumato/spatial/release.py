@@ -15,10 +15,10 @@ from sfumato.core.errors import InputError
 from sfumato.core.loss import Loss
 from sfumato.core.number import nonnegative as from_zero
 from sfumato.core.unit import Unit
-from sfumato.ranges.tail import confident
 from sfumato.release.error import IF, NOISE_ONLY, Noise
 from sfumato.release.estimate import Estimate
 from sfumato.release.format import percent
+from sfumato.release.inversion import confident
 from sfumato.release.price import Price
 from sfumato.release.tabular import Tabular
 from sfumato.release.text import CanonicalText

@@ -341,3 +341,39 @@ def test_timestamps_are_counted_by_days_as_their_refusal_says(bins):
     assert "with_columns(day='date(placed)').values('day')" in str(refused.value)
     days = table.with_columns(day="date(placed)").values("day")
     assert sf.ranges.release(days, epsilon=10).count("2026-01-01", "2026-01-28").value > 400
+
+
+def drawn(chart):
+    """The labels of the bars, and what the axis says of them."""
+    made = chart.to_dict()
+    [rows] = made["datasets"].values()
+    return [row["key"] for row in rows], made["layer"][0]["encoding"]["y"]["title"]
+
+
+def test_bars_of_a_chart_are_named_by_all_that_they_hold():
+    counts = np.full(100, 7)
+    labels, axis = drawn(sf.ranges.release(sf.lab(counts), epsilon=1).chart())
+    assert (labels[:2], labels[-1]) == (["0–2", "3–5"], "99")
+    assert axis == "x (3 values in a bin, 1 in the last)"
+    labels, axis = drawn(sf.ranges.release(sf.lab(counts), epsilon=1).chart(25))
+    assert (labels[0], axis) == ("0–3", "x (4 values in a bin)")
+    labels, axis = drawn(sf.ranges.release(sf.lab(counts[:9]), epsilon=1).chart())
+    assert (labels[0], axis) == ("0", "x")
+
+
+def test_bars_of_days_and_of_bins_are_named_by_their_ends():
+    opened = sf.Session(
+        pa.table({"day": pa.array([date(2026, 1, 9)] * 9), "fare": [0.5] * 9}),
+        unit=sf.Unit.row(),
+        schema=sf.Schema(day=sf.Date("2026-01-01", "2026-01-10"), fare=sf.Real(0, 10, step="0.25")),
+        budget=sf.Budget(epsilon=10),
+    ).table()
+    labels, axis = drawn(sf.ranges.release(opened.values("day"), epsilon=1).chart(3))
+    assert labels == ["2026-01-01–2026-01-04", "2026-01-05–2026-01-08", "2026-01-09–2026-01-10"]
+    assert axis == "day (4 values in a bin, 2 in the last)"
+    labels, axis = drawn(sf.ranges.release(opened.values("fare", bins=5), epsilon=1).chart())
+    assert (labels[0], labels[-1], axis) == (
+        "0–1.75",
+        "10",
+        "fare (8 values in a bin, 1 in the last)",
+    )
