@@ -1,6 +1,7 @@
 """What is done with a release: tables, files, texts, non-negative and whole counts."""
 
 import csv
+from math import sqrt
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -189,7 +190,8 @@ def test_nonnegative_is_the_nearest_by_a_general_solver(time):
         options={"maxiter": 1000, "ftol": 1e-14},
     )
     made = answer.nonnegative().table("x0", "x1").value
-    assert distance(made.ravel()) <= solved.fun * 1.03 + 1e-6
+    # Every cell is to be above 0 by a little of its standard deviation, which distances are in.
+    assert sqrt(distance(made.ravel())) <= sqrt(solved.fun) * 1.015 + 0.02
     assert np.abs(made.ravel() - solved.x).max() < 0.02 * total
 
 
