@@ -359,6 +359,14 @@ def _array(given: Any) -> NDArray[Any]:
         return np.array(None)
 
 
+def _names(frame: Any) -> list[Any]:
+    """Return the names of the columns of a frame, as each library tells them."""
+    if isinstance(frame, Mapping):
+        return list(frame)
+    named = getattr(frame, "column_names", None)  # Arrow, whose `columns` are the data
+    return list(getattr(frame, "columns", ()) if named is None else named)
+
+
 def _codes(frame: Any, name: str, size: int) -> NDArray[np.int64]:
     """Return the codes of a column.
 
@@ -370,13 +378,12 @@ def _codes(frame: Any, name: str, size: int) -> NDArray[np.int64]:
             f"domain= says how many values a column has, a whole number from 1 on, and of {name!r} "
             f"it says {size!r:.80}."
         )
-    try:
-        codes = _array(frame[name])
-    except Exception:  # noqa: BLE001 - every library of frames has an error of its own
+    if name not in _names(frame):
         raise DataError(
             f"there is no column {name!r} in the frame, and domain= names it. Leave it out there, "
             f"or pass a frame with its codes."
-        ) from None
+        )
+    codes = _array(frame[name])
     if codes.shape == (0,):
         return np.empty(0, np.int64)  # nothing has no type: [] reads as floats
     if codes.ndim != 1 or codes.dtype.kind not in "iu" or not ((codes >= 0) & (codes < size)).all():
