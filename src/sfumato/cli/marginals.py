@@ -72,7 +72,7 @@ class Wanted:
         if self.out is not None and (
             (self.out.exists() and not self.out.is_dir()) or not self.out.parent.is_dir()
         ):
-            raise unwritable(self.out)
+            raise unwritable(self.out, paid=False)
         full = self.out is not None and self.out.is_dir() and any(self.out.iterdir())
         if full and not self.force:
             raise InputError(
