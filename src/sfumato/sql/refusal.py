@@ -209,9 +209,8 @@ def _unknown_function(node: exp.Expression, text: str) -> ExpressionError:
     mend = f"{f'Did you mean {near[0]}? ' if near else ''}There are: {', '.join(_CALLED)}."
     if name.lower() == "bounds":
         mend = (
-            "A range is bought around a whole expression, and not within it: mean(sf.bounds("
-            "'income')) in Python, --mean 'bounds(income)' by sfumato query. SQL states one, as in "
-            "AVG(clamp(income, 0, 100000))."
+            "A range is bought with sf.bounds around a whole expression, and not within it. In SQL "
+            "state one: AVG(clamp(income, 0, 100000))."
         )
     return ExpressionError(
         f"the function {name!r} is not one of those that can be used on private data: "
