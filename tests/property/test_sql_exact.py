@@ -192,6 +192,7 @@ NOT_THERE = (  # a row that meets nobody has no key of the other table
     "SELECT COUNT(zone) FROM trips LEFT JOIN stops USING (zone)",
     "SELECT COUNT(p.rider) FROM trips t LEFT JOIN payments p ON t.rider = p.rider",
     "SELECT COUNT(p.*) FROM trips t LEFT JOIN payments p USING (rider, zone)",
+    "SELECT COUNT(z.*) FROM trips LEFT JOIN zones AS z ON zone = z.id",
     "SELECT COUNT(p.rider) FILTER (WHERE t.hour < 9) FROM trips t LEFT JOIN payments p "
     "ON t.rider = p.rider AND t.zone = p.zone",
     "SELECT SUM(n) FROM (SELECT t.rider, COUNT(p.rider) AS n FROM trips t LEFT JOIN payments p "

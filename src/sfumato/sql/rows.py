@@ -44,7 +44,7 @@ class Unmatched:
 
     Attributes:
         table: what the table is called.
-        name: what the table calls the unit.
+        name: what the table calls the unit; empty where it names none.
         met: a column of the relation that is NULL where the unit is; None where nobody asked.
     """
 

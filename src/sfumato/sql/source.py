@@ -344,7 +344,8 @@ class From:
 
         The unit itself is in no column, so that its absence would not show.
         """
-        named = replace(rows, unmatched=tuple(Unmatched(*unit, None) for unit in rows.units))
+        units = rows.units or tuple((table, "") for table in sorted(rows.tables))
+        named = replace(rows, unmatched=tuple(Unmatched(*unit, None) for unit in units))
         if not any(map(named.unmatched_unit, self._counted)):
             return named
         own = list(scope(rows.node))
@@ -423,7 +424,11 @@ class From:
         if how != "left":  # the public side of a key is the private one, wherever they met
             columns += [Column(public.table, there, here) for here, there in on.items()]
         node = Join(rows.node, added, "left" if how == "left" else "inner")
-        return replace(rows, node=node, columns=(*rows.columns, *columns))
+        found = replace(rows, node=node, columns=(*rows.columns, *columns))
+        if how != "left":
+            return found
+        met = Unmatched(public.table, "", renamed[-1][1])  # a key, which is there where rows met
+        return replace(found, unmatched=(*rows.unmatched, met))
 
 
 def _on(join: exp.Join) -> list[Any]:
