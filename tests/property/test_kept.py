@@ -106,6 +106,12 @@ def test_sort_keeps_what_windows_keep(unit, bits, data, rows, caps, by, part):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lower, "_turn", lambda columns: weak([*columns], bits))
         patch.setattr(reader, "_PART", part)
+        # Slices, shares and what comes soon, of few rows as of many.
+        patch.setattr(kept_module, "_SLICE", data.draw(st.sampled_from([1, 5, 2**20])))
+        patch.setattr(kept_module, "_SHARE", data.draw(st.sampled_from([0, 2, 18])))
+        patch.setattr(
+            kept_module, "_SOON", np.uint32(data.draw(st.sampled_from([1, 2**28, 2**31])))
+        )
         windows, sorted_ = both_ways(node, table)
         assert sorted_ == windows
         order = data.draw(st.permutations(range(len(rows))))
@@ -184,3 +190,22 @@ def test_cap_as_large_as_the_table_keeps_all(rows):
     same = pa.chunked_array([pa.array(np.zeros(rows, np.int64))])
     turns = pa.chunked_array([pa.array(np.arange(rows, dtype=np.uint32))])
     assert kept(node, same, [zone, same, same, same], turns, turns).tolist() == [*range(rows)]
+
+
+@pytest.mark.parametrize(("caps", "stay"), [((None, 2, None), [0, 1, 2]), ((1, 2, None), [0, 2])])
+def test_rows_of_one_group_count_as_one_group_where_enough_come_soon(caps, stay):
+    """Two rows of a group whose turn comes soon are not two groups."""
+    zone = pa.chunked_array([pa.array([0, 0, 1, 2])])
+    same = pa.chunked_array([pa.array([0, 0, 0, 0])])
+    turns = pa.chunked_array([pa.array([5, 5, 2**31, 2**32 - 1], pa.uint32())])
+    node = Truncate(SOURCE, ("zone",), *caps)
+    assert kept(node, same, [zone, same, same, same], turns, turns).tolist() == stay
+
+
+def test_first_rows_stay_where_many_come_soon():
+    turns = pa.chunked_array([pa.array([2**32 - 1, 9, 2**31, 7, 8], pa.uint32())])
+    same, rank = (pa.chunked_array([pa.array(column)]) for column in ([0] * 5, [*range(5)]))
+    node = Truncate(SOURCE, (), None, None, 2)
+    assert kept(node, same, [rank, same, same, same], turns, None).tolist() == [3, 4]
+    node = Truncate(SOURCE, (), None, None, 4)
+    assert kept(node, same, [rank, same, same, same], turns, None).tolist() == [1, 2, 3, 4]

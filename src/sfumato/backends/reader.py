@@ -35,6 +35,7 @@ and so is NaN. A type that has no reading (a list as an Integer, a number as a D
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -175,9 +176,8 @@ def read(declared: Column, column: PhysicalColumn, table: str, value: str) -> Re
             return _integer(declared, column, value)
         case Real():
             low, high = (int(bound / declared.step) for bound in declared.bounds)
-            edges = (_float(declared.bounds[0]), _float(declared.bounds[1]))
-            steps = f"round({_divided(value, declared.step)})"
-            return Reading(_double(column), _cut(value, edges, (low, high), steps), (low, high))
+            steps = _cut(value, declared.step, (low, high), _divided(value, declared.step))
+            return Reading(_double(column), steps, (low, high))
         case Category():
             last = len(declared.values) - 1
             first = first_of_run(declared)
@@ -202,8 +202,6 @@ def read(declared: Column, column: PhysicalColumn, table: str, value: str) -> Re
 
 def _integer(declared: Integer, column: PhysicalColumn, value: str) -> Reading:
     bounds = declared.bounds
-    edges = (float(bounds[0]), float(bounds[1]))
-    nearest = f"round({value})"
     match column.kind:
         case Class.SMALL:
             same = column.sql if column.type == "BIGINT" else f"CAST({column.sql} AS BIGINT)"
@@ -219,12 +217,12 @@ def _integer(declared: Integer, column: PhysicalColumn, value: str) -> Reading:
             return Reading(column.sql, f"coalesce(TRY_CAST({value} AS BIGINT), {far})", bounds)
         case Class.TEXT if max(map(abs, bounds)) > _EXACT:  # a double would lose digits
             double = f"TRY_CAST({value} AS DOUBLE)"
-            cut = _cut(double, edges, bounds, f"round({double})")
+            cut = _cut(double, Fraction(1), bounds, double)
             digits = f"coalesce(TRY_CAST({value} AS BIGINT), {cut})"
             number = f"CASE WHEN {double} IS NOT NULL THEN {digits} END"
             return Reading(_digits(column), number, bounds)
         case _:
-            return Reading(_double(column), _cut(value, edges, bounds, nearest), bounds)
+            return Reading(_double(column), _cut(value, Fraction(1), bounds, value), bounds)
 
 
 def _boolean(column: PhysicalColumn, value: str) -> Reading:
@@ -258,17 +256,24 @@ def _clamped(value: str, bounds: tuple[int, int] | None) -> str:
     return f"CASE {cut} ELSE {value} END"
 
 
-def _cut(value: str, edges: tuple[float, float], bounds: tuple[int, int], inside: str) -> str:
-    """Write a double as an integer.
+def _cut(value: str, step: Fraction, bounds: tuple[int, int], steps: str) -> str:
+    """Write a double as an integer of which the clamp, which follows, makes one within the bounds.
 
-    NaN compares above everything, so it comes before what is above. Only what lies between the
-    edges is multiplied: in a connection that is not ours an overflow could raise.
+    NaN compares above everything, so it comes before what is above. What is so far away that its
+    steps do not fit 64 bits is not divided: in a connection that is not ours that could raise.
+
+    Args:
+        value: the double.
+        step: of the column.
+        bounds: of the integer.
+        steps: the double in steps.
     """
-    (least, largest), (low, high) = edges, bounds
+    far = min(_float(step) * _FAR * 1.5, sys.float_info.max)  # 2^62 steps and more, below 2^63
+    zero, (low, high) = _number(0.0), bounds
     return (
-        f"CASE WHEN {value} < {_number(least)} THEN {low} "
-        f"WHEN {value} <= {_number(largest)} THEN TRY_CAST({inside} AS BIGINT) "
-        f"WHEN isnan({value}) THEN NULL WHEN {value} > {_number(largest)} THEN {high} END"
+        f"CASE WHEN abs({value}) <= {_number(far)} THEN TRY_CAST(round({steps}) AS BIGINT) "
+        f"WHEN isnan({value}) THEN NULL WHEN {value} < {zero} THEN {low} "
+        f"WHEN {value} > {zero} THEN {high} END"
     )
 
 
@@ -287,8 +292,8 @@ def _fits(number: Fraction) -> bool:
 def _float(number: Fraction) -> float:
     if not _fits(number):
         raise ColumnError(
-            "a Real column has a bound or a step that is no 64-bit number. Declare it in another "
-            "unit, with numbers from 1e-290 to 1e290."
+            "a Real column has a step that is no 64-bit number. Declare it in another unit, with a "
+            "step from 1e-290 to 1e290."
         )
     return float(number)
 

@@ -27,7 +27,8 @@ _Packed: TypeAlias = NDArray[np.uint64]
 _Flags: TypeAlias = NDArray[np.bool_]
 
 _SOON = np.uint32(2**28)
-_SHARE = 20  # units are put in order together, as many as have about 2^20 rows
+_SLICE = 2**20  # rows that are looked at together
+_SHARE = 18  # units are put in order together, as many as have about 2^18 rows
 _SPARSE = 4  # numbers of units that span more than so many times the rows are given anew
 
 
@@ -51,16 +52,21 @@ def kept(
     owner = _numbered(unit)
     names, ordinary = list(scope(node)), [_Column(column) for column in columns]
     keys = [ordinary[names.index(key)].coded() for key in node.keys]
-    bits = min((owner.size >> _SHARE).bit_length(), 8)
-    share = (owner & (2**bits - 1)).astype(np.uint8)  # all rows of a unit are in one share
-    owner >>= bits  # which is a number of its own there, and not many more than rows
     caps = _Caps(node, owner, _bits(row_turn), _bits(group_turn), ordinary, keys)
+    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+        rows = _near(owner, *caps.first, threads)
+        bits = min((rows.size >> _SHARE).bit_length(), 8)
+        share = (owner[rows] & (2**bits - 1)).astype(np.uint8)  # all rows of a unit are in one
+        owner >>= bits  # which is a number of its own there, and not many more than rows
+        ends = np.cumsum(np.bincount(share, minlength=2**bits))[:-1]
+        shares = np.split(rows[np.argsort(share, kind="stable")], ends)
+        return np.sort(np.concatenate([*threads.map(caps.kept, shares)]))
 
-    def done(number: int) -> _Places:
-        return caps.kept(np.flatnonzero(share == number))
 
-    with ThreadPoolExecutor(min(2**bits, os.cpu_count() or 1)) as threads:
-        return np.sort(np.concatenate([*threads.map(done, range(2**bits))]))
+def _most(node: Truncate) -> int | None:
+    """Return how many rows of a unit may stay; without keys, all of them are one group."""
+    caps = (node.max_rows, None if node.keys else node.max_rows_per_group)
+    return min((cap for cap in caps if cap is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +80,27 @@ class _Caps:
     columns: Sequence[_Column]
     keys: Sequence[_Column]
 
+    @property
+    def by_groups(self) -> bool:
+        """Whether groups are told apart; without keys, all rows of a unit are one."""
+        caps = self.node.max_rows_per_group, self.node.max_groups
+        return bool(self.keys) and any(cap is not None for cap in caps)
+
+    @property
+    def first(self) -> tuple[_Turns, int | None]:
+        """The cap that comes first, if any does, and by which turns."""
+        if self.by_groups:
+            return self.group_turn, self.node.max_groups
+        return self.row_turn, _most(self.node)
+
     def kept(self, rows: _Places) -> _Places:
-        """Return those of some rows that stay; all rows of a unit are among them, or none."""
-        each, most = self.node.max_rows_per_group, self.node.max_rows
-        if not self.keys:  # all rows of a unit are one group
-            most, each = min((cap for cap in (each, most) if cap is not None), default=None), None
-        elif each is not None or self.node.max_groups is not None:
+        """Return those of some rows that stay.
+
+        Args:
+            rows: all rows of some units, but for those that cannot stay by the first cap.
+        """
+        each, most = self.node.max_rows_per_group, _most(self.node)
+        if self.by_groups:
             rows, group = self._in_groups(rows, self.node.max_groups)
             if each is not None:
                 rows = self._first(group, rows, each)
@@ -102,7 +123,9 @@ class _Caps:
     def _first(self, group: _Numbers, rows: _Places, cap: int) -> _Places:
         """Return those of some rows that come first in their group, up to the cap."""
         over = np.bincount(group, minlength=1)[group] > cap
-        late, groups, _ = _sorted(group[over], self.row_turn, self.columns, rows[over], cap)
+        many, group = rows[over], group[over]
+        near = _near(group, self.row_turn[many], cap)
+        late, groups, _ = _sorted(group[near], self.row_turn, self.columns, many[near], cap)
         return np.concatenate([rows[~over], late[_early(groups, cap)]])
 
 
@@ -133,9 +156,6 @@ def _sorted(
         The rows in order; the owner of each; and whether it differs from the one before it, in
         owner or in content.
     """
-    if cap is not None:
-        near = _near(owner, turn[rows], cap)
-        owner, rows = owner[near], rows[near]
     place_bits = max(owner.size - 1, 1).bit_length()
     owner_bits = (int(owner.max()) if owner.size else 0).bit_length()
     turn_bits = min(32, 64 - owner_bits - place_bits)
@@ -159,20 +179,41 @@ def _sorted(
     return rows, packed, new
 
 
-def _near(owner: _Numbers, turn: _Turns, cap: int) -> _Flags:
-    """Leave out rows of which a look at few others says that as many as the cap come before.
+def _near(
+    owner: _Numbers, turn: _Turns, cap: int | None, threads: ThreadPoolExecutor | None = None
+) -> _Places:
+    """Return the places of all but those of which a look at few says that enough come before.
 
     Of an owner with many rows, enough have turns among the first sixteenth, and the others need not
     be put in order. Different turns are those of different contents.
+
+    Args:
+        owner: whose each row is.
+        turn: when its turn comes.
+        cap: how many different contents of an owner are enough; all are needed, if there is none.
+        threads: which share the work.
     """
-    near = turn < _SOON
-    packed = (owner[near].astype(np.uint64) << np.uint64(32)) | turn[near]
+    if cap is None:
+        return np.arange(owner.size)
+    each = map if threads is None else threads.map
+    starts = range(0, owner.size, _SLICE)
+
+    def soon(start: int) -> _Packed:
+        mine, turns = owner[start : start + _SLICE], turn[start : start + _SLICE]
+        at = np.flatnonzero(turns < _SOON)
+        return (mine[at].astype(np.uint64) << np.uint64(32)) | turns[at]
+
+    packed = np.concatenate([np.zeros(0, np.uint64), *each(soon, starts)])
     packed.sort()
     owners = packed[np.append(True, packed[1:] != packed[:-1])[: packed.size]] >> np.uint64(32)
-    enough = np.zeros(int(owner.max(initial=0)) + 1, np.bool_)
-    enough[owners[cap - 1 :][owners[cap - 1 :] == owners[: max(owners.size - cap + 1, 0)]]] = True
-    near |= ~enough[owner]
-    return near
+    lacking = np.ones(int(owner.max(initial=0)) + 1, np.bool_)
+    lacking[owners[cap - 1 :][owners[cap - 1 :] == owners[: max(owners.size - cap + 1, 0)]]] = False
+
+    def near(start: int) -> _Places:
+        mine, turns = owner[start : start + _SLICE], turn[start : start + _SLICE]
+        return start + np.flatnonzero((turns < _SOON) | lacking[mine])
+
+    return np.concatenate([np.zeros(0, np.int64), *each(near, starts)])
 
 
 def _settle(rows: _Places, new: _Flags, turn: _Turns, content: Sequence[_Column]) -> None:
@@ -212,8 +253,9 @@ class _Column:
         self._codes: NDArray[Any] | None = None
 
     def coded(self) -> _Column:
-        """Give every value its number at once, where many of them will be compared."""
-        self._codes = _coded(self._values)
+        """Hold whole numbers as such, which are compared faster; others are numbered when met."""
+        if _is_whole(self._values):
+            self._codes = _coded(self._values)
         return self
 
     def differ(self, rows: _Places, others: _Places) -> _Flags:
@@ -257,9 +299,15 @@ def _coded(column: Any) -> NDArray[Any]:
 
     if pa.types.is_dictionary(column.type):
         return _joined([chunk.indices for chunk in _chunks(column)])
-    if pa.types.is_integer(column.type) and not column.null_count:
+    if _is_whole(column):
         return _joined(_chunks(column))
     return _coded(column.dictionary_encode(null_encoding="encode"))
+
+
+def _is_whole(column: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_integer(column.type) and not column.null_count
 
 
 def _bits(turn: Any) -> _Turns:

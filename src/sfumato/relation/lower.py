@@ -141,12 +141,14 @@ def truncations(node: Node) -> dict[Truncate, str]:
     return {each: f"{KEPT}{i}" for i, each in enumerate(found)}
 
 
-def lowered_turns(node: Truncate, dialect: str, kept: Kept, copies: Copies | None = None) -> str:
+def lowered_turns(
+    node: Truncate, dialect: str, kept: Kept, copies: Copies | None = None, *, in_parts: bool
+) -> str:
     """Write the SQL that returns the rows to truncate, whose they are, and when their turn comes.
 
     It returns the columns of the relation as ``c0, c1, …``, in few bytes, the unit, ``row_turn``
-    and, where there are keys, ``group_turn``, both of 32 bits. It takes the parameters ``$key``,
-    ``$part`` and ``$parts``: it returns one of so many parts of the units.
+    and, where there are keys, ``group_turn``, both of 32 bits. It takes the parameter ``$key``, and
+    in parts also ``$part`` and ``$parts``: it returns one of so many parts of the units.
     """
     _check(dialect)
     picked = [
@@ -155,10 +157,9 @@ def lowered_turns(node: Truncate, dialect: str, kept: Kept, copies: Copies | Non
     picked += [HIDDEN, f"{_row_turn(node)} AS row_turn"]
     if node.keys:
         picked.append(f"{_group_turn(node)} AS group_turn")
-    return (
-        f"SELECT {', '.join(picked)}\nFROM {_from(node.child, Names.of(node, kept, copies))}\n"
-        f"WHERE hash({HIDDEN}) % CAST($parts AS UBIGINT) = CAST($part AS UBIGINT)"
-    )
+    rows = f"SELECT {', '.join(picked)}\nFROM {_from(node.child, Names.of(node, kept, copies))}"
+    part = f"WHERE hash({HIDDEN}) % CAST($parts AS UBIGINT) = CAST($part AS UBIGINT)"
+    return f"{rows}\n{part}" if in_parts else rows
 
 
 def lowered_size(node: Truncate, dialect: str, kept: Kept, copies: Copies | None = None) -> str:
@@ -215,15 +216,20 @@ def _measured(quantity: Quantity, node: Node, keys: AnyKeys) -> str:
             return "count(*)" if each == 1 else f"count(DISTINCT {HIDDEN})"
         case Known():
             return f"count({typed(quantity.expr, scope(node)).sql})"
-        case Total() | Squares():
-            summed = wide(typed(quantity.expr, scope(node)))
-            if quantity.center:
-                summed = f"{summed} - ({quantity.center})"
-            if isinstance(quantity, Squares):
-                summed = f"({summed}) * ({summed})"
-            # The engine sums 128-bit integers; the total saturates, which is 1-Lipschitz.
-            total = f"least(coalesce(sum({summed}), 0), {LARGEST})"
-            return f"CAST(greatest({total}, -{LARGEST}) AS BIGINT)"
+        case Total():
+            value = typed(quantity.expr, scope(node))
+            total = f"sum({wide(value)})"
+            if quantity.center:  # once for each group, which is faster than row by row
+                total = f"{total} - CAST({quantity.center} AS HUGEINT) * count({value.sql})"
+            return _saturated(total)
+        case Squares():
+            less = f"{wide(typed(quantity.expr, scope(node)))} - ({quantity.center})"
+            return _saturated(f"sum(({less}) * ({less}))")
+
+
+def _saturated(total: str) -> str:
+    """Write a total that fits 64 bits: the engine sums in 128, and saturation is 1-Lipschitz."""
+    return f"CAST(greatest(least(coalesce({total}, 0), {LARGEST}), -{LARGEST}) AS BIGINT)"
 
 
 def _from(node: Node, names: Names) -> str:

@@ -100,13 +100,12 @@ class Reader:
     def _truncated(self, node: Truncate, names: Mapping[Truncate, str]) -> pa.Table:
         import pyarrow as pa
 
-        sql = lowered_turns(node, self._backend.dialect, names, self._copies)
-        whole = self._given(node, {"part": 0, "parts": 1}, names)
+        told, whole = (self._backend.dialect, names, self._copies), self._given(node, {}, names)
+        sql = lowered_turns(node, *told, in_parts=False)
         if (table := self._backend.run_up_to(_PART, sql, *whole)) is not None:
             return _first(node, table)
-        count = lowered_size(node, self._backend.dialect, names, self._copies)
-        parts = 1 + self._backend.run(count, *whole)["n"][0].as_py() // _PART
-        found = []
+        parts = 1 + self._backend.run(lowered_size(node, *told), *whole)["n"][0].as_py() // _PART
+        sql, found = lowered_turns(node, *told, in_parts=True), []
         for part in range(parts):
             given = self._given(node, {"part": part, "parts": parts}, names)
             found.append(_first(node, self._backend.run(sql, *given)))
@@ -124,11 +123,15 @@ def _first(node: Truncate, table: pa.Table) -> pa.Table:
     """Return the rows that stay, under the names of the relation."""
     import pyarrow as pa
 
-    columns = [_long(table[f"c{i}"]) for i, _ in enumerate(scope(node))]
+    # In one piece each: what is picked from many is first put together, every time.
+    columns = [_long(table[f"c{i}"]).combine_chunks() for i, _ in enumerate(scope(node))]
+    unit = _long(table[HIDDEN]).combine_chunks()
     turns = (table["row_turn"], table["group_turn"] if node.keys else None)
-    rows = pa.array(kept(node, table[HIDDEN], columns, *turns))
+    places = kept(node, unit, columns, *turns)
+    # Arrow's own way to read an array would load pandas, if there is one.
+    rows = pa.Array.from_buffers(pa.int64(), places.size, [None, pa.py_buffer(places)])
     named = {name: _wide(c.take(rows)) for name, c in zip(scope(node), columns, strict=True)}
-    return pa.table({**named, HIDDEN: _long(table[HIDDEN]).take(rows)})
+    return pa.table({**named, HIDDEN: unit.take(rows)})
 
 
 def _wide(column: Any) -> Any:
