@@ -12,6 +12,7 @@ MADE    := $(VENV)/.made
 RUNTIME := $(VENV)/.runtime
 DEV     := $(VENV)/.dev
 ORACLES := $(VENV)/.oracles
+PEERS   := $(VENV)/peers/.made
 
 # What the guarantee of a session rests on. It stays small enough to be read whole. Mechanisms of the
 # laboratory and other accounting for plans answer each for themselves: nothing here goes through
@@ -32,10 +33,10 @@ TRUSTED_LIMIT := 14900
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-deep check fix docs bench mutate clean
+.PHONY: help demo test test-deep check fix docs bench bench-peers mutate clean
 
 help:
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUNTIME) ## see the whole story on generated data, offline
 	@$(BIN)/sfumato demo
@@ -69,6 +70,9 @@ docs: $(DEV) ## build the documentation into site/
 bench: $(DEV) ## measure speed and accuracy
 	@$(BIN)/python -m benchmarks
 
+bench-peers: $(DEV) $(PEERS) ## measure speed next to OpenDP, in an environment of its own
+	@$(BIN)/python -m benchmarks speed.peers
+
 mutate: $(DEV) ## change the source in small places and see which tests notice; hours, goes on
 	@$(BIN)/python -m tools.mutation calls
 	@$(BIN)/python -m tools.mutation run
@@ -101,3 +105,10 @@ $(ORACLES): $(MADE) pyproject.toml constraints.txt
 	@echo "installing sfumato, the tools that test it and the libraries it is compared with"
 	@$(PINNED) '.[dev,oracles]'
 	@touch $(RUNTIME) $(DEV) $@
+
+# Apart from the others: it needs another version of Polars than the one that is tested with.
+$(PEERS): $(MADE)
+	@echo "installing OpenDP"
+	@$(BIN)/python -m venv $(VENV)/peers
+	@$(VENV)/peers/bin/python -m pip -qq --disable-pip-version-check install 'opendp[polars]==0.16.0' pyarrow
+	@touch $@

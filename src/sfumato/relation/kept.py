@@ -12,6 +12,8 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,19 +23,73 @@ from sfumato.relation.keys import integers
 from sfumato.relation.node import Truncate, scope
 
 _Places: TypeAlias = NDArray[np.int64]
-_Numbers: TypeAlias = NDArray[np.signedinteger[Any]]
+Numbers: TypeAlias = NDArray[np.signedinteger[Any]]
 _Turns: TypeAlias = NDArray[np.uint32]
 _Packed: TypeAlias = NDArray[np.uint64]
 _Flags: TypeAlias = NDArray[np.bool_]
 
 _SOON = np.uint32(2**28)
-_SLICE = 2**20  # rows that are looked at together
+_WORTH = 0.75  # the share of rows that may stay above which they are not picked
 _SHARE = 18  # units are put in order together, as many as have about 2^18 rows
+_NONE = np.zeros(0, np.uint64)
 _SPARSE = 4  # numbers of units that span more than so many times the rows are given anew
 
 
+def possible(node: Truncate, owner: Numbers, row_turn: Any, group_turn: Any) -> _Places | None:
+    """Return the places of the rows that may stay, in ascending order; None if most may.
+
+    It leaves out rows of which a look at few others says that enough come before. Of an owner with
+    many rows, enough have turns among the first sixteenth, and the others need not be put in order.
+    Different turns are those of different contents.
+
+    Args:
+        node: the caps.
+        owner: whose each row is, as `numbered` says.
+        row_turn: as for `kept`.
+        group_turn: as for `kept`.
+    """
+    cap, turn = (_most(node), row_turn)
+    if _by_groups(node):
+        cap, turn = node.max_groups, group_turn
+    if cap is None:
+        return None
+    turns = [_joined([chunk]) for chunk in _chunks(turn)]
+    starts = accumulate((each.size for each in turns), initial=0)
+    pieces = [
+        (at, owner[at : at + each.size], each) for at, each in zip(starts, turns, strict=False)
+    ]
+    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+        enough = _enough(np.concatenate([_NONE, *threads.map(_soon, pieces)]), cap)
+        lacking = np.ones(int(owner.max(initial=0)) + 1, np.bool_)
+        lacking[enough] = False
+
+        def near(piece: tuple[int, Numbers, _Turns]) -> _Places:
+            start, mine, turn = piece
+            return start + np.flatnonzero((turn < _SOON) | lacking[mine])
+
+        found = [*threads.map(near, pieces)]
+    return np.concatenate(found) if sum(map(len, found)) < _WORTH * owner.size else None
+
+
+def _soon(piece: tuple[int, Numbers, _Turns]) -> _Packed:
+    """Return owner and turn of the rows whose turn comes soon, as one number each."""
+    _, owner, turn = piece
+    at = np.flatnonzero(turn < _SOON)
+    return (owner[at].astype(np.uint64) << np.uint64(32)) | turn[at]
+
+
+def _enough(packed: _Packed, cap: int) -> _Packed:
+    """Return the owners who have so many different turns as the cap, once or more."""
+    packed.sort()
+    new = np.append(True, packed[1:] != packed[:-1])[: packed.size]
+    owners: _Packed = packed[new] >> np.uint64(32)
+    last = owners[cap - 1 :]
+    found: _Packed = last[last == owners[: last.size]]
+    return found
+
+
 def kept(
-    node: Truncate, unit: Any, columns: Sequence[Any], row_turn: Any, group_turn: Any
+    node: Truncate, owner: Numbers, columns: Sequence[Any], row_turn: Any, group_turn: Any
 ) -> _Places:
     """Return the places of the rows that a truncation keeps, in ascending order.
 
@@ -44,23 +100,27 @@ def kept(
 
     Args:
         node: the caps.
-        unit: whose each row is: an Arrow column without NULL, equal where the unit is the same.
+        owner: whose each row is, as `numbered` says.
         columns: all that is visible of a row, as Arrow columns in the order of ``scope(node)``.
         row_turn: when a row's turn comes in its unit: 32 bits made of unit and columns.
         group_turn: when a group's turn comes: 32 bits made of unit and keys.
     """
-    owner = _numbered(unit)
     names, ordinary = list(scope(node)), [_Column(column) for column in columns]
     keys = [ordinary[names.index(key)].coded() for key in node.keys]
-    caps = _Caps(node, owner, _bits(row_turn), _bits(group_turn), ordinary, keys)
+    bits = min((owner.size >> _SHARE).bit_length(), 8)
+    share = (owner & (2**bits - 1)).astype(np.uint8)  # all rows of a unit are in one share
+    mine = owner >> bits  # which is a number of its own there, and not many more than rows
+    ends = np.cumsum(np.bincount(share, minlength=2**bits))[:-1]
+    shares = np.split(np.argsort(share, kind="stable"), ends)
+    caps = _Caps(node, mine, _bits(row_turn), _bits(group_turn), ordinary, keys)
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-        rows = _near(owner, *caps.first, threads)
-        bits = min((rows.size >> _SHARE).bit_length(), 8)
-        share = (owner[rows] & (2**bits - 1)).astype(np.uint8)  # all rows of a unit are in one
-        owner >>= bits  # which is a number of its own there, and not many more than rows
-        ends = np.cumsum(np.bincount(share, minlength=2**bits))[:-1]
-        shares = np.split(rows[np.argsort(share, kind="stable")], ends)
         return np.sort(np.concatenate([*threads.map(caps.kept, shares)]))
+
+
+def _by_groups(node: Truncate) -> bool:
+    """Say whether groups are told apart; without keys, all rows of a unit are one."""
+    caps = node.max_rows_per_group, node.max_groups
+    return bool(node.keys) and any(cap is not None for cap in caps)
 
 
 def _most(node: Truncate) -> int | None:
@@ -74,33 +134,16 @@ class _Caps:
     """Applies caps to rows of some units, which their numbers tell apart."""
 
     node: Truncate
-    owner: _Numbers
+    owner: Numbers
     row_turn: _Turns
     group_turn: _Turns
     columns: Sequence[_Column]
     keys: Sequence[_Column]
 
-    @property
-    def by_groups(self) -> bool:
-        """Whether groups are told apart; without keys, all rows of a unit are one."""
-        caps = self.node.max_rows_per_group, self.node.max_groups
-        return bool(self.keys) and any(cap is not None for cap in caps)
-
-    @property
-    def first(self) -> tuple[_Turns, int | None]:
-        """The cap that comes first, if any does, and by which turns."""
-        if self.by_groups:
-            return self.group_turn, self.node.max_groups
-        return self.row_turn, _most(self.node)
-
     def kept(self, rows: _Places) -> _Places:
-        """Return those of some rows that stay.
-
-        Args:
-            rows: all rows of some units, but for those that cannot stay by the first cap.
-        """
+        """Return those of some rows that stay; all rows of a unit are among them, or none."""
         each, most = self.node.max_rows_per_group, _most(self.node)
-        if self.by_groups:
+        if _by_groups(self.node):
             rows, group = self._in_groups(rows, self.node.max_groups)
             if each is not None:
                 rows = self._first(group, rows, each)
@@ -120,12 +163,10 @@ class _Caps:
             rows, sizes = rows[np.repeat(stays, sizes)], sizes[stays]
         return rows, np.repeat(np.arange(sizes.size), sizes)
 
-    def _first(self, group: _Numbers, rows: _Places, cap: int) -> _Places:
+    def _first(self, group: Numbers, rows: _Places, cap: int) -> _Places:
         """Return those of some rows that come first in their group, up to the cap."""
         over = np.bincount(group, minlength=1)[group] > cap
-        many, group = rows[over], group[over]
-        near = _near(group, self.row_turn[many], cap)
-        late, groups, _ = _sorted(group[near], self.row_turn, self.columns, many[near], cap)
+        late, groups, _ = _sorted(group[over], self.row_turn, self.columns, rows[over], cap)
         return np.concatenate([rows[~over], late[_early(groups, cap)]])
 
 
@@ -137,7 +178,7 @@ def _early(owners: NDArray[Any], cap: int) -> _Flags:
 
 
 def _sorted(
-    owner: _Numbers,
+    owner: Numbers,
     turn: _Turns,
     content: Sequence[_Column],
     rows: _Places,
@@ -179,43 +220,6 @@ def _sorted(
     return rows, packed, new
 
 
-def _near(
-    owner: _Numbers, turn: _Turns, cap: int | None, threads: ThreadPoolExecutor | None = None
-) -> _Places:
-    """Return the places of all but those of which a look at few says that enough come before.
-
-    Of an owner with many rows, enough have turns among the first sixteenth, and the others need not
-    be put in order. Different turns are those of different contents.
-
-    Args:
-        owner: whose each row is.
-        turn: when its turn comes.
-        cap: how many different contents of an owner are enough; all are needed, if there is none.
-        threads: which share the work.
-    """
-    if cap is None:
-        return np.arange(owner.size)
-    each = map if threads is None else threads.map
-    starts = range(0, owner.size, _SLICE)
-
-    def soon(start: int) -> _Packed:
-        mine, turns = owner[start : start + _SLICE], turn[start : start + _SLICE]
-        at = np.flatnonzero(turns < _SOON)
-        return (mine[at].astype(np.uint64) << np.uint64(32)) | turns[at]
-
-    packed = np.concatenate([np.zeros(0, np.uint64), *each(soon, starts)])
-    packed.sort()
-    owners = packed[np.append(True, packed[1:] != packed[:-1])[: packed.size]] >> np.uint64(32)
-    lacking = np.ones(int(owner.max(initial=0)) + 1, np.bool_)
-    lacking[owners[cap - 1 :][owners[cap - 1 :] == owners[: max(owners.size - cap + 1, 0)]]] = False
-
-    def near(start: int) -> _Places:
-        mine, turns = owner[start : start + _SLICE], turn[start : start + _SLICE]
-        return start + np.flatnonzero((turns < _SOON) | lacking[mine])
-
-    return np.concatenate([np.zeros(0, np.int64), *each(near, starts)])
-
-
 def _settle(rows: _Places, new: _Flags, turn: _Turns, content: Sequence[_Column]) -> None:
     """Put rows in order that the first bits of their turns did not tell apart; in place."""
     alike = np.flatnonzero(~new)  # the one before looks the same so far
@@ -245,17 +249,20 @@ def _differ(content: Sequence[_Column], rows: _Places, others: _Places) -> _Flag
 class _Column:
     """Values of which only two things matter: whether two are the same, and which comes first."""
 
-    __slots__ = ("_codes", "_values")
-
     def __init__(self, values: Any) -> None:
         """Hold an Arrow column."""
-        self._values = values
+        self._given = values
         self._codes: NDArray[Any] | None = None
+
+    @cached_property
+    def _values(self) -> Any:
+        """The column in one piece: what is picked from many is put together every time."""
+        return self._given.combine_chunks() if hasattr(self._given, "chunks") else self._given
 
     def coded(self) -> _Column:
         """Hold whole numbers as such, which are compared faster; others are numbered when met."""
-        if _is_whole(self._values):
-            self._codes = _coded(self._values)
+        if _is_whole(self._given):
+            self._codes = _coded(self._given)
         return self
 
     def differ(self, rows: _Places, others: _Places) -> _Flags:
@@ -276,20 +283,30 @@ class _Column:
         return integers(pc.rank(taken, "ascending", tiebreaker="dense").cast(pa.int64()))
 
 
-def _numbered(unit: Any) -> _Numbers:
-    """Return numbers from 0 up, not many more than rows, that are equal where the unit is."""
+def numbered(unit: Any) -> Numbers:
+    """Return numbers from 0 up, not many more than rows, that are equal where the unit is.
+
+    Args:
+        unit: whose each row is: an Arrow column without NULL, equal where the unit is the same.
+    """
     import pyarrow as pa
 
     if pa.types.is_floating(unit.type):  # zero is one unit, whatever its sign
-        unit = pa.array(_joined(_chunks(unit)) + 0.0)
-    codes = _coded(unit)
-    low, high = (int(codes.min()), int(codes.max())) if codes.size else (0, 0)
-    if high - low > _SPARSE * codes.size:
-        codes, low = _coded(unit.dictionary_encode()), 0
-    if codes.dtype.itemsize < 8:  # in which differences could overflow
-        codes = codes.astype(np.int64)
-    numbers: _Numbers = np.empty(codes.size, np.int64 if codes.size >= 2**29 else np.int32)
-    np.subtract(codes, codes.dtype.type(low), out=numbers, casting="unsafe")
+        unit = pa.chunked_array([pa.array(_joined(_chunks(unit)) + 0.0)])
+    held = [_joined([chunk]) for chunk in _chunks(unit)] if _is_whole(unit) else [_coded(unit)]
+    pieces = [piece for piece in held if piece.size]
+    low = min((int(piece.min()) for piece in pieces), default=0)
+    high = max((int(piece.max()) for piece in pieces), default=0)
+    if high - low > _SPARSE * len(unit):
+        pieces, low = [_coded(unit.dictionary_encode())], 0
+    numbers: Numbers = np.empty(len(unit), np.int64 if len(unit) >= 2**29 else np.int32)
+    at = 0
+    for piece in pieces:
+        # In 64 bits: in fewer, differences could overflow.
+        wide = piece if piece.dtype.itemsize == 8 else piece.astype(np.int64)
+        out = numbers[at : at + wide.size]
+        np.subtract(wide, wide.dtype.type(low), out=out, casting="unsafe")
+        at += wide.size
     return numbers
 
 
@@ -321,4 +338,6 @@ def _chunks(column: Any) -> list[Any]:
 def _joined(chunks: Sequence[Any]) -> NDArray[Any]:
     # Through DLPack: Arrow's own way would load pandas, if there is one.
     parts: list[NDArray[Any]] = [np.from_dlpack(chunk) for chunk in chunks if len(chunk)]
+    if len(parts) == 1:
+        return parts[0]
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)

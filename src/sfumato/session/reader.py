@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.relation import Node, Source
 from sfumato.relation.copied import Copy, copies
-from sfumato.relation.kept import kept
+from sfumato.relation.kept import kept, numbered, possible
 from sfumato.relation.lower import (
     Copies,
     Kept,
@@ -123,15 +126,31 @@ def _first(node: Truncate, table: pa.Table) -> pa.Table:
     """Return the rows that stay, under the names of the relation."""
     import pyarrow as pa
 
-    # In one piece each: what is picked from many is first put together, every time.
-    columns = [_long(table[f"c{i}"]).combine_chunks() for i, _ in enumerate(scope(node))]
-    unit = _long(table[HIDDEN]).combine_chunks()
-    turns = (table["row_turn"], table["group_turn"] if node.keys else None)
-    places = kept(node, unit, columns, *turns)
-    # Arrow's own way to read an array would load pandas, if there is one.
-    rows = pa.Array.from_buffers(pa.int64(), places.size, [None, pa.py_buffer(places)])
-    named = {name: _wide(c.take(rows)) for name, c in zip(scope(node), columns, strict=True)}
-    return pa.table({**named, HIDDEN: unit.take(rows)})
+    owner, turns = numbered(table[HIDDEN]), _turns(node, table)
+    if (places := possible(node, owner, *turns)) is not None:
+        table, owner = _picked(table, places), owner[places]
+    columns = [table[f"c{i}"] for i, _ in enumerate(scope(node))]
+    table = _picked(table, kept(node, owner, columns, *_turns(node, table)))
+    named = {name: _wide(table[f"c{i}"]) for i, name in enumerate(scope(node))}
+    return pa.table({**named, HIDDEN: table[HIDDEN]})
+
+
+def _turns(node: Truncate, table: pa.Table) -> tuple[Any, Any]:
+    return table["row_turn"], table["group_turn"] if node.keys else None
+
+
+def _picked(table: pa.Table, places: NDArray[np.int64]) -> pa.Table:
+    """Return rows by their places, in ascending order: piece by piece, for none is put together."""
+    import pyarrow as pa
+
+    found = []
+    for batch in table.to_batches():
+        here, places = np.split(places, [int(np.searchsorted(places, batch.num_rows))])
+        # Arrow's own way to read an array would load pandas, if there is one.
+        rows = pa.Array.from_buffers(pa.int64(), here.size, [None, pa.py_buffer(here)])
+        found.append(batch.take(rows))
+        places = places - batch.num_rows
+    return pa.Table.from_batches(found, table.schema)
 
 
 def _wide(column: Any) -> Any:
@@ -139,11 +158,3 @@ def _wide(column: Any) -> Any:
     import pyarrow as pa
 
     return column.cast(pa.int64()) if pa.types.is_integer(column.type) else column
-
-
-def _long(column: Any) -> Any:
-    """Return texts so that more than 2 GiB of them can be picked from; the bytes are not copied."""
-    import pyarrow as pa
-
-    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
-    return column.cast(wide[column.type]) if column.type in wide else column
