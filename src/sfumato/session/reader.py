@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -143,13 +144,15 @@ def _picked(table: pa.Table, places: NDArray[np.int64]) -> pa.Table:
     """Return rows by their places, in ascending order: piece by piece, for none is put together."""
     import pyarrow as pa
 
+    batches = table.to_batches()
+    starts = [0, *accumulate(batch.num_rows for batch in batches)]
+    cuts = np.searchsorted(places, starts)
     found = []
-    for batch in table.to_batches():
-        here, places = np.split(places, [int(np.searchsorted(places, batch.num_rows))])
+    for batch, start, low, high in zip(batches, starts, cuts, cuts[1:], strict=False):
+        here = places[low:high] - start
         # Arrow's own way to read an array would load pandas, if there is one.
         rows = pa.Array.from_buffers(pa.int64(), here.size, [None, pa.py_buffer(here)])
         found.append(batch.take(rows))
-        places = places - batch.num_rows
     return pa.Table.from_batches(found, table.schema)
 
 
