@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -20,18 +21,24 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 
-def recorded(ledger: View, release: Release, holder: str | None = None) -> Record:
+def recorded(
+    ledger: View,
+    release: Release,
+    holder: str | None = None,
+    events: Sequence[Event] | None = None,
+) -> Record:
     """Return what a ledger says about a release that it paid for.
 
     Args:
         ledger: the ledger.
         release: the release, with its receipt.
         holder: the analyst who looks; others' names and sums are then left out.
+        events: all entries of the ledger, where they were read already.
 
     Raises:
         InputError: the ledger did not pay for it.
     """
-    events = ledger.history()
+    events = ledger.history() if events is None else events
     entry = next((e for e in events if write_head(e.seq, e.hash) == release.receipt), None)
     if entry is None or entry.charge is None:
         raise InputError(

@@ -89,7 +89,9 @@ class Report:
 
     def write(self, page: Page) -> None:
         """Append the report to a page."""
-        cards = [(_certified(self, release), release, said) for release, said in self._answers()]
+        answers = self._answers()
+        events = self.ledger.history()  # after the answers, so that it has all, and once for all
+        cards = [(_certified(self, release, events), release, said) for release, said in answers]
         self._contract(page)
         for number, (card, release, said) in enumerate(cards, 1):
             answer(page, f"Answer {number}: {_heading(release)}", release, card, said)
@@ -215,10 +217,10 @@ def answer(page: Page, title: str, release: Release, card: Card, said: str = "")
     )
 
 
-def _certified(report: Report, release: Release) -> Card:
+def _certified(report: Report, release: Release, events: Sequence[Event]) -> Card:
     if trust.is_declared(release):
         return release.card()
-    return release.card(recorded(report.ledger, release, report.analyst))
+    return release.card(recorded(report.ledger, release, report.analyst, events))
 
 
 def _charges(events: Sequence[Event], analyst: str | None) -> Iterator[tuple[object, ...]]:

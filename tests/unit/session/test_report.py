@@ -346,3 +346,21 @@ def test_report_tells_what_became_of_a_request():
 )
 def test_column_is_described_in_words(column, said):
     assert said in described(column)
+
+
+def test_entries_are_read_once_however_many_answers_there_are(monkeypatch):
+    session = sf.Session(
+        pa.table({"age": [30, 40]}),
+        unit=sf.Unit.row(),
+        schema=sf.Schema(age=sf.Integer(0, 99)),
+        budget=sf.Budget(epsilon=100),
+    )
+    counts = [session.table().filter(f"age > {i}").count().release(epsilon=1) for i in range(4)]
+    read, history = [], Ledger.history
+    monkeypatch.setattr(Ledger, "history", lambda ledger: read.append(ledger) or history(ledger))
+    times = []
+    for shown in (counts[:1], counts):
+        read.clear()
+        Report(ledger=session.ledger, tables={}, releases=shown).page()
+        times.append(len(read))
+    assert times[0] == times[1]
