@@ -51,6 +51,12 @@ def test_truth_values_are_such_however_they_would_be_handed_over(connection):
     ]
 
 
+def test_texts_are_such_however_they_would_be_handed_over(connection):
+    connection.execute("SET produce_arrow_string_view = true")
+    connection.execute("SET arrow_output_version = '1.4'")
+    assert counted(connection, "word", ["a", "A"]) == {"a": 1, "A": 2}
+
+
 def test_connection_that_is_locked_otherwise_is_refused(connection):
     connection.execute("SET default_collation = 'nocase'")
     connection.execute("SET lock_configuration = true")

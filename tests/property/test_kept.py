@@ -223,3 +223,20 @@ def test_first_rows_stay_where_many_come_soon():
     assert staying(node, same, [rank, same, same, same], turns, None) == [3, 4]
     node = Truncate(SOURCE, (), None, None, 4)
     assert staying(node, same, [rank, same, same, same], turns, None) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("lengths", [(0, 2, 1), (2, 0, 1), (2, 1, 0), (3,), (0, 3)])
+def test_pieces_without_rows_are_passed_over(lengths):
+    def cut(values, type_):
+        rest = list(values)
+        return pa.chunked_array([[rest.pop(0) for _ in range(n)] for n in lengths], type_)
+
+    unit, turns = cut([1, 1, 2], pa.int64()), cut([6, 5, 7], pa.uint32())
+    node, rank = Truncate(SOURCE, (), None, None, 1), cut([0, 1, 2], pa.int64())
+    assert staying(node, unit, [rank] * 4, turns, None) == [1, 2]
+
+
+def test_no_rows_in_one_piece():
+    none = pa.chunked_array([[]], pa.int64())
+    node = Truncate(SOURCE, ("zone",), 1, 1, 1)
+    assert staying(node, none, [none] * 4, none.cast(pa.uint32()), none.cast(pa.uint32())) == []

@@ -49,8 +49,9 @@ _SETTINGS = {
     "default_collation": "''",
     "arrow_large_buffer_size": "true",  # texts of more than 2 GiB
     "arrow_lossless_conversion": "false",
+    "produce_arrow_string_view": "false",
 }
-_HELD = ("", True, False)
+_HELD = ("", True, False, False)
 _DISTRUSTED = (
     "statistics_propagation",
     "compressed_materialization",
@@ -285,7 +286,8 @@ def _set(connection: duckdb.DuckDBPyConnection, scope: str) -> None:
         raise InputError(
             "the settings of this connection are locked, and texts are compared, or handed over, "
             "otherwise than answers rest on. Set default_collation = '', arrow_large_buffer_size "
-            "= true and arrow_lossless_conversion = false before they are locked."
+            "= true, arrow_lossless_conversion = false and produce_arrow_string_view = false "
+            "before they are locked."
         )
 
 

@@ -175,7 +175,7 @@ def read(declared: Column, column: PhysicalColumn, table: str, value: str) -> Re
         case Integer():
             return _integer(declared, column, value)
         case Real():
-            low, high = (int(bound / declared.step) for bound in declared.bounds)
+            low, high = (int(bound / declared.step) for bound in map(_reached, declared.bounds))
             steps = _cut(value, declared.step, (low, high), _divided(value, declared.step))
             return Reading(_double(column), steps, (low, high))
         case Category():
@@ -257,7 +257,7 @@ def _clamped(value: str, bounds: tuple[int, int] | None) -> str:
 
 
 def _cut(value: str, step: Fraction, bounds: tuple[int, int], steps: str) -> str:
-    """Write a double as an integer of which the clamp, which follows, makes one within the bounds.
+    """Write a double as a 64-bit integer; the clamp that follows brings it within the bounds.
 
     NaN compares above everything, so it comes before what is above. What is so far away that its
     steps do not fit 64 bits is not divided: in a connection that is not ours that could raise.
@@ -268,7 +268,8 @@ def _cut(value: str, step: Fraction, bounds: tuple[int, int], steps: str) -> str
         bounds: of the integer.
         steps: the double in steps.
     """
-    far = min(_float(step) * _FAR * 1.5, sys.float_info.max)  # 2^62 steps and more, below 2^63
+    # Beyond 2^62 steps, where bounds may be, and below 2^63, with room for rounding at both.
+    far = min(_float(step) * _FAR * 1.5, sys.float_info.max)
     zero, (low, high) = _number(0.0), bounds
     return (
         f"CASE WHEN abs({value}) <= {_number(far)} THEN TRY_CAST(round({steps}) AS BIGINT) "
@@ -289,11 +290,17 @@ def _fits(number: Fraction) -> bool:
     return number == 0 or Fraction(10) ** -290 <= abs(number) <= Fraction(10) ** 290
 
 
+def _reached(bound: Fraction) -> Fraction:
+    """Return a bound if doubles reach it."""
+    _float(bound)
+    return bound
+
+
 def _float(number: Fraction) -> float:
     if not _fits(number):
         raise ColumnError(
-            "a Real column has a step that is no 64-bit number. Declare it in another unit, with a "
-            "step from 1e-290 to 1e290."
+            "a Real column has a bound or a step that is no 64-bit number. Declare it in another "
+            "unit, with numbers from 1e-290 to 1e290."
         )
     return float(number)
 

@@ -22,20 +22,19 @@ from numpy.typing import NDArray
 from sfumato.relation.keys import integers
 from sfumato.relation.node import Truncate, scope
 
-_Places: TypeAlias = NDArray[np.int64]
+Places: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = NDArray[np.signedinteger[Any]]
 _Turns: TypeAlias = NDArray[np.uint32]
 _Packed: TypeAlias = NDArray[np.uint64]
 _Flags: TypeAlias = NDArray[np.bool_]
 
-_SOON = np.uint32(2**28)
+_SOON = np.uint32(2**28)  # the first sixteenth of all turns
 _WORTH = 0.75  # the share of rows that may stay above which they are not picked
 _SHARE = 18  # units are put in order together, as many as have about 2^18 rows
-_NONE = np.zeros(0, np.uint64)
 _SPARSE = 4  # numbers of units that span more than so many times the rows are given anew
 
 
-def possible(node: Truncate, owner: Numbers, row_turn: Any, group_turn: Any) -> _Places | None:
+def possible(node: Truncate, owner: Numbers, row_turn: Any, group_turn: Any) -> Places | None:
     """Return the places of the rows that may stay, in ascending order; None if most may.
 
     It leaves out rows of which a look at few others says that enough come before. Of an owner with
@@ -48,22 +47,23 @@ def possible(node: Truncate, owner: Numbers, row_turn: Any, group_turn: Any) -> 
         row_turn: as for `kept`.
         group_turn: as for `kept`.
     """
-    cap, turn = (_most(node), row_turn)
     if _by_groups(node):
         cap, turn = node.max_groups, group_turn
-    if cap is None:
+    else:
+        cap, turn = _most(node), row_turn
+    if cap is None or not owner.size:
         return None
-    turns = [_joined([chunk]) for chunk in _chunks(turn)]
-    starts = accumulate((each.size for each in turns), initial=0)
+    turns: list[_Turns] = [_joined([chunk]) for chunk in _chunks(turn) if len(chunk)]
+    starts = [0, *accumulate(each.size for each in turns)][:-1]
     pieces = [
-        (at, owner[at : at + each.size], each) for at, each in zip(starts, turns, strict=False)
+        (at, owner[at : at + each.size], each) for at, each in zip(starts, turns, strict=True)
     ]
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-        enough = _enough(np.concatenate([_NONE, *threads.map(_soon, pieces)]), cap)
-        lacking = np.ones(int(owner.max(initial=0)) + 1, np.bool_)
+        enough = _enough(np.concatenate([*threads.map(_soon, pieces)]), cap)
+        lacking = np.ones(int(owner.max()) + 1, np.bool_)
         lacking[enough] = False
 
-        def near(piece: tuple[int, Numbers, _Turns]) -> _Places:
+        def near(piece: tuple[int, Numbers, _Turns]) -> Places:
             start, mine, turn = piece
             return start + np.flatnonzero((turn < _SOON) | lacking[mine])
 
@@ -79,7 +79,7 @@ def _soon(piece: tuple[int, Numbers, _Turns]) -> _Packed:
 
 
 def _enough(packed: _Packed, cap: int) -> _Packed:
-    """Return the owners who have so many different turns as the cap, once or more."""
+    """Return the owners who have at least `cap` different turns, some of them several times."""
     packed.sort()
     new = np.append(True, packed[1:] != packed[:-1])[: packed.size]
     owners: _Packed = packed[new] >> np.uint64(32)
@@ -90,7 +90,7 @@ def _enough(packed: _Packed, cap: int) -> _Packed:
 
 def kept(
     node: Truncate, owner: Numbers, columns: Sequence[Any], row_turn: Any, group_turn: Any
-) -> _Places:
+) -> Places:
     """Return the places of the rows that a truncation keeps, in ascending order.
 
     Guarantee: which rows of a unit stay depends on the rows of that unit alone, as a multiset.
@@ -106,7 +106,7 @@ def kept(
         group_turn: when a group's turn comes: 32 bits made of unit and keys.
     """
     names, ordinary = list(scope(node)), [_Column(column) for column in columns]
-    keys = [ordinary[names.index(key)].coded() for key in node.keys]
+    keys = [ordinary[names.index(key)] for key in node.keys]
     bits = min((owner.size >> _SHARE).bit_length(), 8)
     share = (owner & (2**bits - 1)).astype(np.uint8)  # all rows of a unit are in one share
     mine = owner >> bits  # which is a number of its own there, and not many more than rows
@@ -140,7 +140,7 @@ class _Caps:
     columns: Sequence[_Column]
     keys: Sequence[_Column]
 
-    def kept(self, rows: _Places) -> _Places:
+    def kept(self, rows: Places) -> Places:
         """Return those of some rows that stay; all rows of a unit are among them, or none."""
         each, most = self.node.max_rows_per_group, _most(self.node)
         if _by_groups(self.node):
@@ -149,7 +149,7 @@ class _Caps:
                 rows = self._first(group, rows, each)
         return rows if most is None else self._first(self.owner[rows], rows, most)
 
-    def _in_groups(self, rows: _Places, cap: int | None) -> tuple[_Places, _Places]:
+    def _in_groups(self, rows: Places, cap: int | None) -> tuple[Places, Places]:
         """Return the rows of the groups whose turn comes first, and the number of their group.
 
         A group stays as long as one row of it does, so it may be chosen before its rows are.
@@ -163,7 +163,7 @@ class _Caps:
             rows, sizes = rows[np.repeat(stays, sizes)], sizes[stays]
         return rows, np.repeat(np.arange(sizes.size), sizes)
 
-    def _first(self, group: Numbers, rows: _Places, cap: int) -> _Places:
+    def _first(self, group: Numbers, rows: Places, cap: int) -> Places:
         """Return those of some rows that come first in their group, up to the cap."""
         over = np.bincount(group, minlength=1)[group] > cap
         late, groups, _ = _sorted(group[over], self.row_turn, self.columns, rows[over], cap)
@@ -181,9 +181,9 @@ def _sorted(
     owner: Numbers,
     turn: _Turns,
     content: Sequence[_Column],
-    rows: _Places,
+    rows: Places,
     cap: int | None = None,
-) -> tuple[_Places, _Packed, _Flags]:
+) -> tuple[Places, _Packed, _Flags]:
     """Put rows in order: by owner, by turn, by content. Equal content has equal turns.
 
     Args:
@@ -220,7 +220,7 @@ def _sorted(
     return rows, packed, new
 
 
-def _settle(rows: _Places, new: _Flags, turn: _Turns, content: Sequence[_Column]) -> None:
+def _settle(rows: Places, new: _Flags, turn: _Turns, content: Sequence[_Column]) -> None:
     """Put rows in order that the first bits of their turns did not tell apart; in place."""
     alike = np.flatnonzero(~new)  # the one before looks the same so far
     unlike = alike[_differ(content, rows[alike], rows[alike - 1])]
@@ -239,7 +239,7 @@ def _settle(rows: _Places, new: _Flags, turn: _Turns, content: Sequence[_Column]
     new[within] = _differ(content, rows[within], rows[within - 1])
 
 
-def _differ(content: Sequence[_Column], rows: _Places, others: _Places) -> _Flags:
+def _differ(content: Sequence[_Column], rows: Places, others: Places) -> _Flags:
     found = np.zeros(rows.size, np.bool_)
     for column in content:
         found |= column.differ(rows, others)
@@ -252,32 +252,30 @@ class _Column:
     def __init__(self, values: Any) -> None:
         """Hold an Arrow column."""
         self._given = values
-        self._codes: NDArray[Any] | None = None
 
     @cached_property
     def _values(self) -> Any:
-        """The column in one piece: what is picked from many is put together every time."""
+        """The column in one piece: to take from many chunks would join them at every call."""
         return self._given.combine_chunks() if hasattr(self._given, "chunks") else self._given
 
-    def coded(self) -> _Column:
-        """Hold whole numbers as such, which are compared faster; others are numbered when met."""
-        if _is_whole(self._given):
-            self._codes = _coded(self._given)
-        return self
+    @cached_property
+    def _codes(self) -> NDArray[Any] | None:
+        """Whole numbers as such, which are compared faster; others are numbered when met."""
+        return _coded(self._given) if _is_whole(self._given) else None
 
-    def differ(self, rows: _Places, others: _Places) -> _Flags:
+    def differ(self, rows: Places, others: Places) -> _Flags:
         """Say where the value of one row is not that of the other."""
         if self._codes is not None:
             return np.asarray(self._codes[rows] != self._codes[others])
-        both = _coded(self._values.take(np.concatenate([rows, others])))
+        both = _coded(self._values.take(in_arrow(np.concatenate([rows, others]))))
         return np.asarray(both[: rows.size] != both[rows.size :])
 
-    def ranks(self, rows: _Places) -> _Places:
+    def ranks(self, rows: Places) -> Places:
         """Return numbers in the order of the values, NULL last."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        taken = self._values.take(rows)
+        taken = self._values.take(in_arrow(rows))
         if pa.types.is_boolean(taken.type):
             taken = taken.cast(pa.int8())
         return integers(pc.rank(taken, "ascending", tiebreaker="dense").cast(pa.int64()))
@@ -287,27 +285,29 @@ def numbered(unit: Any) -> Numbers:
     """Return numbers from 0 up, not many more than rows, that are equal where the unit is.
 
     Args:
-        unit: whose each row is: an Arrow column without NULL, equal where the unit is the same.
+        unit: whose each row is: an Arrow column without NULL, equal where the unit is the same, and
+            without dictionaries, which may differ from chunk to chunk.
     """
     import pyarrow as pa
 
     if pa.types.is_floating(unit.type):  # zero is one unit, whatever its sign
-        unit = pa.chunked_array([pa.array(_joined(_chunks(unit)) + 0.0)])
+        numbers = _joined(_chunks(unit)).astype(np.float64) + 0.0
+        unit = pa.chunked_array([in_arrow(numbers)])
     held = [_joined([chunk]) for chunk in _chunks(unit)] if _is_whole(unit) else [_coded(unit)]
     pieces = [piece for piece in held if piece.size]
     low = min((int(piece.min()) for piece in pieces), default=0)
     high = max((int(piece.max()) for piece in pieces), default=0)
     if high - low > _SPARSE * len(unit):
         pieces, low = [_coded(unit.dictionary_encode())], 0
-    numbers: Numbers = np.empty(len(unit), np.int64 if len(unit) >= 2**29 else np.int32)
+    found: Numbers = np.empty(len(unit), np.int64 if len(unit) >= 2**29 else np.int32)
     at = 0
     for piece in pieces:
         # In 64 bits: in fewer, differences could overflow.
         wide = piece if piece.dtype.itemsize == 8 else piece.astype(np.int64)
-        out = numbers[at : at + wide.size]
+        out = found[at : at + wide.size]
         np.subtract(wide, wide.dtype.type(low), out=out, casting="unsafe")
         at += wide.size
-    return numbers
+    return found
 
 
 def _coded(column: Any) -> NDArray[Any]:
@@ -333,6 +333,16 @@ def _bits(turn: Any) -> _Turns:
 
 def _chunks(column: Any) -> list[Any]:
     return list(getattr(column, "chunks", [column]))
+
+
+def in_arrow(array: NDArray[Any]) -> Any:
+    """Return 64-bit numbers as Arrow holds them; its own way would load pandas, if there is one."""
+    import pyarrow as pa
+
+    held = pa.float64() if array.dtype == np.float64 else pa.int64()
+    return pa.Array.from_buffers(
+        held, array.size, [None, pa.py_buffer(np.ascontiguousarray(array))]
+    )
 
 
 def _joined(chunks: Sequence[Any]) -> NDArray[Any]:

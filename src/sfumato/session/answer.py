@@ -179,7 +179,8 @@ class Recipe:
             raise InternalError("a sum about a center is combined with its count.")
         values = error.values(sums, counts)
         if self.step.denominator == 1:
-            values = values.astype(int).astype(object)
+            # One by one: a total may be beyond 64 bits, though each of its parts is not.
+            values = np.frompyfunc(int, 1, 1)(values)
         return Measure.of(name, values, error, confidence=confidence, mechanism=self.mechanism)
 
     def form(self, draws: Mapping[Part, str]) -> Form | None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.relation import Node, Source
 from sfumato.relation.copied import Copy, copies
-from sfumato.relation.kept import kept, numbered, possible
+from sfumato.relation.kept import Places, in_arrow, kept, numbered, possible
 from sfumato.relation.lower import (
     Copies,
     Kept,
@@ -104,12 +103,12 @@ class Reader:
     def _truncated(self, node: Truncate, names: Mapping[Truncate, str]) -> pa.Table:
         import pyarrow as pa
 
-        told, whole = (self._backend.dialect, names, self._copies), self._given(node, {}, names)
-        sql = lowered_turns(node, *told, in_parts=False)
+        read, whole = (self._backend.dialect, names, self._copies), self._given(node, {}, names)
+        sql = lowered_turns(node, *read, in_parts=False)
         if (table := self._backend.run_up_to(_PART, sql, *whole)) is not None:
             return _first(node, table)
-        parts = 1 + self._backend.run(lowered_size(node, *told), *whole)["n"][0].as_py() // _PART
-        sql, found = lowered_turns(node, *told, in_parts=True), []
+        parts = 1 + self._backend.run(lowered_size(node, *read), *whole)["n"][0].as_py() // _PART
+        sql, found = lowered_turns(node, *read, in_parts=True), []
         for part in range(parts):
             given = self._given(node, {"part": part, "parts": parts}, names)
             found.append(_first(node, self._backend.run(sql, *given)))
@@ -140,19 +139,17 @@ def _turns(node: Truncate, table: pa.Table) -> tuple[Any, Any]:
     return table["row_turn"], table["group_turn"] if node.keys else None
 
 
-def _picked(table: pa.Table, places: NDArray[np.int64]) -> pa.Table:
+def _picked(table: pa.Table, places: Places) -> pa.Table:
     """Return rows by their places, in ascending order: piece by piece, for none is put together."""
     import pyarrow as pa
 
     batches = table.to_batches()
-    starts = [0, *accumulate(batch.num_rows for batch in batches)]
-    cuts = np.searchsorted(places, starts)
-    found = []
-    for batch, start, low, high in zip(batches, starts, cuts, cuts[1:], strict=False):
-        here = places[low:high] - start
-        # Arrow's own way to read an array would load pandas, if there is one.
-        rows = pa.Array.from_buffers(pa.int64(), here.size, [None, pa.py_buffer(here)])
-        found.append(batch.take(rows))
+    ends = [0, *accumulate(batch.num_rows for batch in batches)]
+    pieces = pairwise(np.searchsorted(places, ends))
+    found = [
+        batch.take(in_arrow(places[low:high] - start))
+        for batch, start, (low, high) in zip(batches, ends[:-1], pieces, strict=True)
+    ]
     return pa.Table.from_batches(found, table.schema)
 
 

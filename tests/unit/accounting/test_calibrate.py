@@ -116,3 +116,9 @@ def test_losses_without_the_cost_are_refused():
         calibrate(lambda t: Approximate(1 / t, MICRO), rho=1, **WIDE)
     with pytest.raises(LossError, match="not a loss"):
         calibrate(lambda t: Loss(), epsilon=1, **WIDE)
+
+
+def test_a_coarse_search_begins_at_the_low_end_and_not_below():
+    low = 1 + Fraction(1, 2**30)  # between two numbers of 21 bits
+    found = calibrate(lambda t: LaplaceShift(t, 1, 1), epsilon=50, tight=True, low=low, high=100)
+    assert low <= found <= low + Fraction(1, 2**18)

@@ -163,3 +163,17 @@ def test_plan_says_how_many_rows_a_total_has_room_for():
         assert sum(f"has room for {rows} at the end of the range" in note for note in notes) == 1
     for ask in (rides(10**9).table().mean("x"), rides().table().count()):
         assert not any("has room" in note for note in ask.explain(epsilon=1).notes)
+
+
+def test_whole_sum_beyond_64_bits_is_answered():
+    """Sum and count fit 64 bits each; put together about the middle they need not."""
+    session = sf.Session(
+        pa.table({"size": [10**15] * 20_000}),
+        unit=sf.Unit.row(),
+        schema=sf.Schema(size=sf.Integer(0, 10**15)),
+        budget=sf.Budget(2**80),
+    )
+    asked = session.table().agg(total=sf.sum("size"), mean=sf.mean("size"))
+    total = asked.release(epsilon=MUCH)["total"].value
+    assert total > 2**63
+    assert isinstance(total, int)
