@@ -1,5 +1,6 @@
 """Optimal partition selection: the recurrence that defines it, and what it beats."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import exp, tanh
 
@@ -12,6 +13,7 @@ import sfumato as sf
 from sfumato.accounting.pure import basic_epsilon, own_delta
 from sfumato.accounting.zcdp import approximate_rho
 from sfumato.core.interval import Interval
+from sfumato.mechanisms.partition import _turn
 from sfumato.testing.rng import SeededRng
 
 M, S = sf.mechanisms, sf.Sensitivity
@@ -207,3 +209,15 @@ def test_release_holds_names_and_no_figure():
 def test_what_makes_no_sense_is_refused(make, error):
     with pytest.raises(error):
         make()
+
+
+@pytest.mark.parametrize("turn", [2, 3, 7])
+@pytest.mark.parametrize("beyond", [False, True])
+def test_turn_is_found_where_the_first_digits_do_not_tell(turn, beyond):
+    """A δ of ninety digits puts the turning point a hair beside a whole number."""
+    with localcontext() as context:
+        context.prec = 120
+        grown = Decimal(1).exp()
+        at = (grown - 1) / ((grown + 1) * grown**turn - 2)
+        delta = Fraction(at) * (1 + (-1 if beyond else 1) * Fraction(1, 10**90))
+    assert _turn(Fraction(1), delta) == turn + beyond
