@@ -293,3 +293,9 @@ def test_only_a_matrix_of_large_entries_says_where_it_ends():
     [note] = limits(Explicit.of(np.array([[2**40, 1]])))
     assert note == "weighted sums are cut at 2^62, which no table of up to 4,194,304 rows reaches"
     assert limits(Blocks(4), 2**40) == (note,)
+
+
+def test_a_matrix_of_zeros_has_no_limit():
+    nothing = Explicit.of([[0, 0], [0, 0]])
+    assert limits(nothing) == limits(nothing, 0) == ()
+    assert weighted(nothing, np.array([2**62, -5])).tolist() == [0, 0]
