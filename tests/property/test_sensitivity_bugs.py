@@ -202,10 +202,13 @@ BUGS = [
         *("rows as they are stored", ORDER, kept._Caps._first, "self.row_turn, self.columns"),
         "np.arange(self.row_turn.size, dtype=np.uint32) << np.uint32(20), self.columns",
     ),
-    Bug("cap without groups forgotten", UNITS, KEPT, "in (each, most) if", "in (most,) if"),
     Bug(
-        *("second truncation forgotten", TREES, KEPT, "self.node.max_rows\n"),
-        "None if isinstance(self.node.child, Truncate) else self.node.max_rows\n",
+        *("cap without groups forgotten", UNITS, kept._most),
+        *("None if node.keys else node.max_rows_per_group", "None"),
+    ),
+    Bug(
+        *("second truncation forgotten", TREES, KEPT, "_most(self.node)\n"),
+        "None if isinstance(self.node.child, Truncate) else _most(self.node)\n",
     ),
     Bug(
         *("unit lost in a projection", TREES, lower._select, "picked += [*_hidden(node), "),
