@@ -582,3 +582,24 @@ def test_tally_gives_back_what_it_took_and_no_more():
     assert tally.minus(price) == Tally(0, 3, 0, 1, 0)
     with pytest.raises(sf.errors.RangeError):
         Tally().minus(price)
+
+
+def test_what_was_spent_after_a_raise_is_within_the_raised_limit(make, ask, path):
+    ledger = make(2, analysts={"ana": sf.Budget(1), "bob": sf.Budget(1)})
+    ledger.raise_budget(sf.Budget(6))
+    ledger.raise_budget(sf.Budget(4), analyst="ana")
+    ask(ledger, "q1", 4, analyst="ana")
+    ask(ledger, "q2", 1, analyst="bob", plan="b")
+    ledger.close()
+    assert verify(path).ok
+
+
+def test_what_was_spent_after_a_cut_is_held_against_the_lower_limit(make, ask, path, monkeypatch):
+    """A replay holds what comes after a cut against it, even where the ledger did not."""
+    ledger = make(6, analysts={"ana": sf.Budget(6)})
+    ledger.raise_budget(sf.Budget(2))
+    monkeypatch.setattr(Limits, "admit", lambda *_: True)
+    ask(ledger, "q1", 4, analyst="ana")
+    ledger.close()
+    monkeypatch.undo()
+    assert not verify(path).ok
