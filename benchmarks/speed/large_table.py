@@ -20,13 +20,12 @@ import duckdb
 
 import sfumato as sf
 from benchmarks.process import alone
-from benchmarks.speed.truncation import BY_HAND, PLAIN, UNITS
+from benchmarks.speed.truncation import BY_HAND, CAPPED, PLAIN, UNITS
 from benchmarks.timing import seconds
 
 ROWS, USERS, GROUPS, ROUNDS = 10**8, 10**7, 1000, 3
 MOST_MEMORY = 8 * 1024  # MiB
 SCHEMA = sf.Schema(zone=sf.Integer(0, GROUPS - 1), fare=sf.Real(0, 100, step="0.01"))
-CAPPED = "3 groups, 1 row in each"
 CLAMPED = f"""
     WITH steps AS (SELECT
         CASE WHEN zone < 0 THEN 0 WHEN zone > {GROUPS - 1} THEN {GROUPS - 1} ELSE zone END AS zone,
