@@ -24,7 +24,7 @@ CHARGES  := pure zcdp curve convert composition filter gaussian grid price sums 
 DISTRIBUTIONS := __init__ compose distribution gaussian leaf pairs rounding search solve
 TRUSTED  := $(wildcard $(addprefix src/sfumato/,core/*.py noise/*.py relation/*.py backends/*.py \
               ledger/*.py $(addprefix session/,kernel.py access.py part.py exact.py scan.py reader.py \
-              sequel.py) \
+              shortlist.py sequel.py) \
               $(MEASURES:%=mechanisms/%.py) $(CHARGES:%=accounting/%.py) release/key.py \
               $(DISTRIBUTIONS:%=accounting/pld/%.py)))
 TRUSTED_LIMIT := 14900

@@ -17,6 +17,7 @@ from hypothesis import (
 )
 from hypothesis import strategies as st
 
+from sfumato.backends import duckdb
 from sfumato.backends.duckdb import DuckDB
 from sfumato.core.unit import Unit
 from sfumato.relation import Aggregate, Expr, Node, Source, Values, copied
@@ -24,9 +25,11 @@ from sfumato.relation.expr import typed
 from sfumato.relation.kind import Number
 from sfumato.relation.lower import lowered, lowered_values, parameters
 from sfumato.relation.node import children, scope, sources
+from sfumato.session import shortlist
 from sfumato.session.reader import Reader
 from sfumato.testing import expressions, plans, strategies, tables
 
+PIECE = 2  # rows that are handed over, and looked at, together
 KEY = "00" * 32
 NAMED = strategies.units(st.sampled_from(tables.UNIT_NAMES), most=3)
 
@@ -214,10 +217,13 @@ def read_copied(engine, queries, key=KEY, given=None):
 
 
 def _run(reader, queries, given):
+    """Read few rows as if they were many: where a piece ends depends on the rows of others."""
     [node] = {query.node for query in queries}
-    if isinstance(queries[0], Values):
-        return reader.run(partial(lowered_values, queries[0]), node, given or {})
-    return reader.run(partial(lowered, queries), node, given or {})
+    values = isinstance(queries[0], Values)
+    statement = partial(lowered_values, queries[0]) if values else partial(lowered, queries)
+    pieces = patch.multiple(shortlist, _PIECE=PIECE, _LIST=3 * PIECE)
+    with pieces, patch.object(duckdb, "_BATCH", PIECE):
+        return reader.run(statement, node, given or {})
 
 
 def moved(queries, source):

@@ -21,7 +21,7 @@ from sfumato.core.sensitivity import Sensitivity
 from sfumato.mechanisms.bag import Bag
 from sfumato.mechanisms.occurrence import Chosen, Groups
 from sfumato.relation import Aggregate, Occurrence, Values, kept, lower
-from sfumato.session import reader, scan
+from sfumato.session import scan, shortlist
 from sfumato.testing.rng import SeededRng
 from sfumato.testing.tables import neighbors, tables
 
@@ -283,7 +283,7 @@ def test_replay_finds_groups_that_are_not_truncated(monkeypatch):
     gone = [(100, f"rare {i}", 3) for i in range(5)]
     assert not flagged(KINDS["counts"], unit, gone)
     monkeypatch.setattr(kept, "_early", lambda owners, _: np.ones(owners.size, np.bool_))
-    monkeypatch.setattr(reader, "possible", lambda *_: None)
+    monkeypatch.setattr(shortlist, "possible", lambda *_: None)
     assert flagged(KINDS["counts"], unit, gone)
 
 

@@ -19,7 +19,7 @@ from sfumato.relation.kept import kept, numbered, possible
 from sfumato.relation.lower import Names, parameters, truncations
 from sfumato.relation.node import Truncate
 from sfumato.relation.source import HIDDEN
-from sfumato.session import reader
+from sfumato.session import reader, shortlist
 
 KEY = "00" * 32
 SCHEMA = Schema(
@@ -42,6 +42,18 @@ UNITS = {
     "truths": (pa.bool_(), st.booleans()),
     "moments": (pa.timestamp("us"), st.integers(0, 3)),
 }
+FETCHED = pa.schema(
+    {
+        "c0": pa.string(),
+        "c1": pa.int64(),
+        "c2": pa.bool_(),
+        "c3": pa.string(),
+        HIDDEN: pa.int64(),
+        "row_turn": pa.uint32(),
+        "group_turn": pa.uint32(),
+    }
+)
+RNG = np.random.default_rng(8)
 CAP = st.none() | st.integers(1, 4)
 CAPS = st.tuples(CAP, CAP, CAP).filter(any)
 GROUPS = st.sampled_from([(), ("zone",), ("word",), ("card", "zone"), ("word", "fare")])
@@ -119,6 +131,8 @@ def test_sort_keeps_what_windows_keep(unit, bits, data, rows, caps, by, part):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lower, "_turn", lambda columns: weak([*columns], bits))
         patch.setattr(reader, "_PART", part)
+        patch.setattr(shortlist, "_PIECE", data.draw(st.sampled_from([1, 4, 2**24])))
+        patch.setattr(shortlist, "_LIST", data.draw(st.sampled_from([0, 6, 2**25])))
         # Pieces, shares, what comes soon and what is left out for it, of few rows as of many.
         patch.setattr(engine_module, "_BATCH", data.draw(st.sampled_from([1, 5, 2**20])))
         patch.setattr(kept_module, "_WORTH", data.draw(st.sampled_from([0.0, 0.75, 1.1])))
@@ -141,6 +155,107 @@ def test_comparing_whole_is_what_decides_between_equal_turns(monkeypatch):
     assert both_ways(node, table)[1] == both_ways(node, table.take(backwards))[1]
     monkeypatch.setattr(kept_module, "_settle", lambda *_: None)
     assert both_ways(node, table)[1] != both_ways(node, table.take(backwards))[1]
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.tuples(CAP, CAP, CAP).filter(any),
+    st.sampled_from([(), ("word",), ("zone", "word")]),
+    st.sampled_from([2, 2**32]),
+)
+@settings(max_examples=max(40, settings.default.max_examples))
+def test_it_does_not_matter_where_a_piece_ends(seed, caps, by, turns):
+    rng, count = np.random.default_rng(seed), 20
+    who, zone, word, fare = (rng.integers(0, n, count) for n in (2, 2, 6, 4))
+    turn_of_row, turn_of_group = (
+        rng.integers(0, turns, shape, np.uint32) for shape in ((2, 2, 6, 4), (2, 2, 6))
+    )
+    place = zone if "zone" in by else 0 * zone  # what tells groups apart
+    table = pa.table(
+        [
+            pa.array("ABC"[i] for i in zone),
+            pa.array(fare),
+            pa.nulls(count, pa.bool_()),
+            pa.array("uvwxyz"[i] for i in word),
+            pa.array(who),
+            pa.array(turn_of_row[who, zone, word, fare]),
+            pa.array(turn_of_group[who, place, word]),
+        ],
+        schema=FETCHED,
+    )
+
+    def stays(batch, piece, most):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(shortlist, "_PIECE", piece)
+            patch.setattr(shortlist, "_LIST", most)
+            rows = shortlist.Shortlist(Truncate(SOURCE, by, *caps), FETCHED)
+            for each in table.to_batches(batch):
+                rows.add(each)
+            return listed(rows.kept())
+
+    whole = stays(count, count, count)
+    assert stays(1, 3, 8) == stays(5, 4, 100) == whole
+
+
+def test_rows_are_not_capped_before_all_groups_are_there(monkeypatch):
+    """A group that comes late may take the place of one whose rows came first."""
+    rows = [("A", fare, None, word) for word in "stuvwxyz" for fare in range(2)]
+    node, table = Truncate(SOURCE, ("word",), None, 2, 2), rides([1] * 16, pa.int64(), rows)
+    orders = [RNG.permutation(16) for _ in range(40)]
+    monkeypatch.setattr(shortlist, "_PIECE", 4)
+    monkeypatch.setattr(engine_module, "_BATCH", 1)
+
+    def stays():
+        return {repr(both_ways(node, table.take(pa.array(order)))[1]) for order in orders}
+
+    assert len(stays()) == 1
+    monkeypatch.setattr(shortlist, "at_any_time", lambda node: node)
+    assert len(stays()) > 1
+
+
+@pytest.mark.parametrize("caps", [(1, 3, None), (2, None, 4), (None, 1, 5), (None, None, 5)])
+def test_a_unit_is_held_up_to_its_caps_however_many_rows_it_has(monkeypatch, caps):
+    monkeypatch.setattr(shortlist, "_PIECE", 100)
+    monkeypatch.setattr(shortlist, "_LIST", 50)
+    seen, first = [], shortlist._first
+    noted = lambda node, table: seen.append(table.num_rows) or first(node, table)  # noqa: E731
+    monkeypatch.setattr(shortlist, "_first", noted)
+    rows = [("ABC"[i % 3], i % 10, None, f"{i}") for i in range(10_000)]
+    listed = shortlist.Shortlist(Truncate(SOURCE, ("zone",), *caps), FETCHED)
+    for at in range(0, len(rows), 50):
+        columns = [*zip(*rows[at : at + 50], strict=True)]
+        turns = RNG.integers(0, 2**32, 50, np.uint32), [ord(zone) for zone in columns[0]]
+        listed.add(pa.record_batch([*columns, [7] * 50, *turns], schema=FETCHED))
+    assert 0 < listed.kept().num_rows <= 15
+    assert not listed.long
+    assert max(seen) <= 150
+
+
+def test_long_texts_fill_a_piece_sooner(monkeypatch):
+    monkeypatch.setattr(shortlist, "_PIECE", 100)
+    seen, first = [], shortlist._first
+    noted = lambda node, table: seen.append(table.num_rows) or first(node, table)  # noqa: E731
+    monkeypatch.setattr(shortlist, "_first", noted)
+    rows = shortlist.Shortlist(Truncate(SOURCE, (), None, None, 1), FETCHED)
+    for i in range(9):  # each as heavy as 30
+        columns = [["A"], [i], [True], ["x" * 30 * 64], [1], [7], [7]]
+        rows.add(pa.record_batch(columns, schema=FETCHED))
+    assert seen == [4, 4]
+    assert rows.kept().num_rows == 1
+
+
+def test_list_is_long_where_many_rows_are_left_of_all_pieces(monkeypatch):
+    monkeypatch.setattr(shortlist, "_PIECE", 10)
+    monkeypatch.setattr(shortlist, "_LIST", 40)
+    node, turns = Truncate(SOURCE, ("zone",), 1, 1, 1), np.zeros(12, np.uint32)
+    for step, long in ((0, False), (12, True)):  # of the same twelve units, or of others
+        listed = shortlist.Shortlist(node, FETCHED)
+        for at in range(5):
+            who = np.arange(12) + at * step
+            columns = [["A"] * 12, [0] * 12, [True] * 12, ["x"] * 12, who, turns, turns]
+            listed.add(pa.record_batch(columns, schema=FETCHED))
+        assert listed.long is long
+        assert listed.kept().num_rows == (60 if long else 12)
 
 
 def test_empty_table():

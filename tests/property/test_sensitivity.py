@@ -31,6 +31,7 @@ from sfumato.relation.node import scope, unit_of
 from sfumato.testing import strategies
 
 sys.path.insert(0, str(Path(__file__).parent))
+import difference
 import rides
 from difference import KEY, SEARCHES, answers, cases, compare, norms, search, taken
 from rides import FARE, TIP, owned, planned, table_of
@@ -135,9 +136,10 @@ def test_answers_do_not_depend_on_threads(case):
     assert one == two == four
 
 
-def test_answers_of_a_long_table_do_not_depend_on_order_or_threads():
+def test_answers_of_a_long_table_do_not_depend_on_order_or_threads(monkeypatch):
     """Long enough that the engine shares the work among threads, and that every cap is active."""
     count = 300_000
+    monkeypatch.setattr(difference, "PIECE", 40_000)
     people = {
         "id": [i % 2_000 if i % 3 else 7 for i in range(count)],
         "zone": ["ABCDE"[i * i % 5] for i in range(count)],

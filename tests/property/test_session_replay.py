@@ -144,10 +144,10 @@ def test_replay_finds_a_sensitivity_that_is_too_small(monkeypatch, name):
 
 def test_replay_finds_a_truncation_that_looks_at_others(monkeypatch):
     """Rows kept by the order of all rows depend on who else is there."""
-    from sfumato.session import reader
+    from sfumato.session import shortlist
 
-    plain = reader.numbered
-    monkeypatch.setattr(reader, "numbered", lambda unit: plain(unit) * 0)
+    plain = shortlist.numbered
+    monkeypatch.setattr(shortlist, "numbered", lambda unit: plain(unit) * 0)
     unit = sf.Unit.by("id", max_rows=1)
     rows = {"id": [1, 2, 3], "zone": ["A", "B", "C"], "age": [10, 20, 30]}
     filler = {"fare": [1.0] * 3, "member": [True] * 3, "day": ["2026-01-01"] * 3}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sfumato.core.errors import InternalError
 from sfumato.relation.link import KEY
@@ -11,6 +11,8 @@ from sfumato.relation.source import HIDDEN
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+T = TypeVar("T")
 
 
 class Backend(Protocol):
@@ -42,23 +44,23 @@ class Backend(Protocol):
             InternalError: the statement failed, or returned anything else. The text is constant.
         """
 
-    def run_up_to(
+    def stream(
         self,
-        most: int,
+        read: Callable[[pa.RecordBatchReader], T],
         sql: str,
         parameters: Mapping[str, object],
         tables: Mapping[str, pa.Table] | None = None,
-        *,
-        size: int | None = None,
-    ) -> pa.Table | None:
-        """Run one lowered SELECT as `run` does, but stop it where it returns too many rows.
+    ) -> T:
+        """Run one lowered SELECT as `run` does, but hand its rows over piece by piece.
 
         Args:
-            most: how many rows may come; None is returned if there are more.
+            read: gets the pieces; if it does not want all of them, the statement is stopped.
             sql: as for `run`.
             parameters: as for `run`.
             tables: as for `run`.
-            size: how many bytes may come; None is returned if there are more.
+
+        Returns:
+            What `read` returns.
         """
 
     def close(self) -> None:

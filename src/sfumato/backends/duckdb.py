@@ -146,30 +146,21 @@ class DuckDB:
         answer = self._answer(sql, parameters, tables or {}, lambda made: made.to_arrow_table())
         return whole(answer)
 
-    def run_up_to(
+    def stream(
         self,
-        most: int,
+        read: Callable[[pa.RecordBatchReader], T],
         sql: str,
         parameters: Mapping[str, object],
         tables: Mapping[str, pa.Table] | None = None,
-        *,
-        size: int | None = None,
-    ) -> pa.Table | None:
-        """Run one lowered SELECT on the tables, up to so many rows. See `Backend.run_up_to`."""
-        import pyarrow as pa
+    ) -> T:
+        """Run one lowered SELECT on the tables, piece by piece. See `Backend.stream`."""
 
-        def read(made: duckdb.DuckDBPyRelation) -> list[pa.Table]:
-            with made.to_arrow_reader(_BATCH) as reader:
-                batches, rows, held = [], 0, 0
-                for batch in reader:
-                    batches.append(batch)
-                    rows, held = rows + batch.num_rows, held + batch.nbytes
-                    if rows > most or (size is not None and held > size):
-                        return []
-                return [pa.Table.from_batches(batches, reader.schema)]
+        def opened(made: duckdb.DuckDBPyRelation) -> T:
+            with made.to_arrow_reader(_BATCH) as batches:
+                whole(batches.schema.empty_table())
+                return read(batches)
 
-        found = self._answer(sql, parameters, tables or {}, read)
-        return whole(found[0]) if found else None
+        return self._answer(sql, parameters, tables or {}, opened)
 
     def _answer(
         self,

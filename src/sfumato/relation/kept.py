@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, TypeAlias
@@ -32,6 +32,18 @@ _SOON = np.uint32(2**28)  # the first sixteenth of all turns
 _WORTH = 0.75  # the share of rows that may stay above which they are not picked
 _SHARE = 18  # units are put in order together, as many as have about 2^18 rows
 _SPARSE = 4  # numbers of units that span more than so many times the rows are given anew
+
+
+def at_any_time(node: Truncate) -> Truncate:
+    """Return caps that leave whatever stays in the end, applied to some of the rows beforehand.
+
+    Of rows that come later, some may take a group's place, and with it the place of its rows. So
+    how many rows stay of all groups together is not bounded before the groups are known.
+    """
+    if not _by_groups(node):
+        return node
+    caps = (cap for cap in (node.max_rows_per_group, node.max_rows) if cap is not None)
+    return replace(node, max_rows_per_group=min(caps, default=None), max_rows=None)
 
 
 def possible(node: Truncate, owner: Numbers, row_turn: Any, group_turn: Any) -> Places | None:

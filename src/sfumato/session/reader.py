@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, Protocol
-
-import numpy as np
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from sfumato.relation import Node, Source
 from sfumato.relation.copied import Copy, copies
-from sfumato.relation.kept import Places, in_arrow, kept, numbered, possible
 from sfumato.relation.lower import (
     Copies,
     Kept,
@@ -20,8 +17,8 @@ from sfumato.relation.lower import (
     parameters,
     truncations,
 )
-from sfumato.relation.node import Truncate, scope
-from sfumato.relation.source import HIDDEN
+from sfumato.relation.node import Truncate
+from sfumato.session.shortlist import Shortlist
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,8 +26,8 @@ if TYPE_CHECKING:
     from sfumato.backends.base import Backend
     from sfumato.session.part import Asked
 
-_COPIED, _MOST = 2**30, 2**62  # bytes of all copies of a release, and any number of rows
-_PART = 2**24  # rows that are truncated at a time: about 100 bytes of memory for each
+_COPIED = 2**30  # bytes of all copies of a release
+_PART = 2**24  # rows of some units that are fetched at a time, where one pass is not enough
 
 
 class Statement(Protocol):
@@ -43,10 +40,10 @@ class Statement(Protocol):
 class Reader:
     """Runs statements; what they read truncated is truncated once, by the caps of its node.
 
-    Rows of one unit are always truncated together. Where there are many rows, those of some units
-    are fetched at a time, so that memory is bounded by what is kept and by one such part. What is
-    kept is dropped after the last statement that reads it. A table that many statements read is
-    read once, if it is small enough to be copied.
+    Rows that cannot stay are dropped while they come. Where many are left, the table is read again,
+    some units at a time. So memory is bounded by what is kept and by a piece of fixed size, however
+    many rows a unit has. What is kept is dropped after the last statement that reads it. A table
+    that many statements read is read once, if it is small enough to be copied.
     """
 
     __slots__ = ("_backend", "_copied", "_copies", "_kept", "_key", "_uses")
@@ -93,7 +90,7 @@ class Reader:
         for source, copy in tuple(self._copies.items()):
             if copy.name in self._copied:
                 continue
-            table = self._backend.run_up_to(_MOST, copy.sql, {}, size=room)
+            table = self._backend.stream(partial(_within, room), copy.sql, {})
             if table is None:
                 del self._copies[source]  # it is read where it is
             else:
@@ -103,15 +100,15 @@ class Reader:
     def _truncated(self, node: Truncate, names: Mapping[Truncate, str]) -> pa.Table:
         import pyarrow as pa
 
-        read, whole = (self._backend.dialect, names, self._copies), self._given(node, {}, names)
-        sql = lowered_turns(node, *read, in_parts=False)
-        if (table := self._backend.run_up_to(_PART, sql, *whole)) is not None:
-            return _first(node, table)
-        parts = 1 + self._backend.run(lowered_size(node, *read), *whole)["n"][0].as_py() // _PART
+        read, given = (self._backend.dialect, names, self._copies), self._given(node, {}, names)
+        sql, short = lowered_turns(node, *read, in_parts=False), partial(_kept, node, once=True)
+        if (table := self._backend.stream(short, sql, *given)) is not None:
+            return table
+        parts = 1 + self._backend.run(lowered_size(node, *read), *given)["n"][0].as_py() // _PART
         sql, found = lowered_turns(node, *read, in_parts=True), []
         for part in range(parts):
             given = self._given(node, {"part": part, "parts": parts}, names)
-            found.append(_first(node, self._backend.run(sql, *given)))
+            found.append(self._backend.stream(partial(_kept, node, once=False), sql, *given))
         return pa.concat_tables(found)
 
     def _given(
@@ -122,39 +119,24 @@ class Reader:
         return {**parameters(node, self._key), **given}, {**self._copied, **tables}
 
 
-def _first(node: Truncate, table: pa.Table) -> pa.Table:
-    """Return the rows that stay, under the names of the relation."""
+def _within(room: int, batches: pa.RecordBatchReader) -> pa.Table | None:
+    """Return rows as a table, unless they take more bytes than there is room for."""
     import pyarrow as pa
 
-    owner, turns = numbered(table[HIDDEN]), _turns(node, table)
-    if (places := possible(node, owner, *turns)) is not None:
-        table, owner = _picked(table, places), owner[places]
-    columns = [table[f"c{i}"] for i, _ in enumerate(scope(node))]
-    table = _picked(table, kept(node, owner, columns, *_turns(node, table)))
-    named = {name: _wide(table[f"c{i}"]) for i, name in enumerate(scope(node))}
-    return pa.table({**named, HIDDEN: table[HIDDEN]})
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        room -= batch.nbytes
+        if room < 0:
+            return None
+    return pa.Table.from_batches(held, batches.schema)
 
 
-def _turns(node: Truncate, table: pa.Table) -> tuple[Any, Any]:
-    return table["row_turn"], table["group_turn"] if node.keys else None
-
-
-def _picked(table: pa.Table, places: Places) -> pa.Table:
-    """Return rows by their places, in ascending order: piece by piece, for none is put together."""
-    import pyarrow as pa
-
-    batches = table.to_batches()
-    ends = [0, *accumulate(batch.num_rows for batch in batches)]
-    pieces = pairwise(np.searchsorted(places, ends))
-    found = [
-        batch.take(in_arrow(places[low:high] - start))
-        for batch, start, (low, high) in zip(batches, ends[:-1], pieces, strict=True)
-    ]
-    return pa.Table.from_batches(found, table.schema)
-
-
-def _wide(column: Any) -> Any:
-    """Return whole numbers as statements compute with them."""
-    import pyarrow as pa
-
-    return column.cast(pa.int64()) if pa.types.is_integer(column.type) else column
+def _kept(node: Truncate, batches: pa.RecordBatchReader, *, once: bool) -> pa.Table | None:
+    """Return the rows of some units that stay; None where they are all, and too many to hold."""
+    listed = Shortlist(node, batches.schema)
+    for batch in batches:
+        listed.add(batch)
+        if once and listed.long:
+            return None
+    return listed.kept()

@@ -67,8 +67,8 @@ class Diary:
             raise self.fails
         return self.answer(sql) if callable(self.answer) else self.answer
 
-    def run_up_to(self, most, sql, *given):
-        return self.run(sql, *given)
+    def stream(self, read, sql, *given):
+        return read(self.run(sql, *given).to_reader())
 
     def close(self):
         """Nothing to close."""

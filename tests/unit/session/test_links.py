@@ -153,14 +153,17 @@ def test_one_unit_does_not_decide_how_many_rows_are_made(monkeypatch):
     units = {**UNITS, "calls": sf.Unit.by("customer", max_rows=100)}
     with shop(tables={**TABLES, "orders": orders, "calls": calls}, unit=units) as session:
         fetched = []
-        run = session._backend.run_up_to
+        stream = session._backend.stream
 
-        def noted(*given, **named):
-            found = run(*given, **named)
-            fetched.append(found.num_rows)
-            return found
+        def noted(read, *given):
+            def counted(batches):
+                table = batches.read_all()
+                fetched.append(table.num_rows)
+                return read(table.to_reader())
 
-        monkeypatch.setattr(session._backend, "run_up_to", noted)
+            return stream(counted, *given)
+
+        monkeypatch.setattr(session._backend, "stream", noted)
         joined = session.table("orders").join(session.table("calls"), on="customer")
         assert number(joined.count()) == 3 * 100
         assert max(fetched) == many

@@ -61,8 +61,8 @@ class Engine:
         self.given.append((sql, dict(parameters)))
         return self.answers.pop(0)
 
-    def run_up_to(self, most, sql, *given):
-        return self.run(sql, *given)
+    def stream(self, read, sql, *given):
+        return read(self.run(sql, *given).to_reader())
 
     def reader(self):
         return Reader(self, "00")

@@ -192,9 +192,9 @@ class Spy:
         self.run_texts.append(sql)
         return self.engine.run(sql, *rest, **named)
 
-    def run_up_to(self, most, sql, *rest, **named):
+    def stream(self, read, sql, *rest, **named):
         self.run_texts.append(sql)
-        return self.engine.run_up_to(most, sql, *rest, **named)
+        return self.engine.stream(read, sql, *rest, **named)
 
 
 @pytest.fixture(scope="module")

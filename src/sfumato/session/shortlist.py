@@ -1,0 +1,117 @@
+"""The rows of units that may stay when their caps are applied, while they arrive piece by piece."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.relation.kept import Places, at_any_time, in_arrow, kept, numbered, possible
+from sfumato.relation.node import Truncate, scope
+from sfumato.relation.source import HIDDEN
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# In rows, each as heavy as one of 64 bytes at least: to look at one takes up to twice that.
+_PIECE = 2**24  # how many are looked at together when they come
+_LIST = 2**25  # how many of those that were left are looked at once more: some are of one unit
+
+
+class Shortlist:
+    """Holds the rows that may stay, whatever comes later.
+
+    What is held of a unit is bounded by its caps, not by its rows: many rows, of one unit or of
+    many, are left out as soon as there are enough that come before them.
+    """
+
+    __slots__ = ("_early", "_fresh", "_listed", "_node", "_room", "_schema", "_waiting")
+
+    def __init__(self, node: Truncate, schema: pa.Schema) -> None:
+        """Begin with none.
+
+        Args:
+            node: the caps.
+            schema: of all that is added: what `lowered_turns` returns.
+        """
+        self._node, self._early, self._schema = node, at_any_time(node), schema
+        self._fresh: list[pa.RecordBatch] = []
+        self._listed: list[pa.Table] = []
+        self._waiting, self._room = 0, _LIST
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Put rows on the list, or leave them out."""
+        self._fresh.append(batch)
+        self._waiting += _weight(batch)
+        if self._waiting <= _PIECE:
+            return
+        self._listed.append(_first(self._early, self._taken()))
+        if sum(map(_weight, self._listed)) > self._room:
+            self._listed = [_first(self._early, self._whole())]
+            self._room = max(_LIST, 2 * _weight(self._listed[0]))
+
+    @property
+    def long(self) -> bool:
+        """Whether many rows were left when all on the list were looked at together."""
+        return self._room > _LIST
+
+    def kept(self) -> pa.Table:
+        """Return the rows that stay if no more come, under the names of the relation."""
+        import pyarrow as pa
+
+        rest = self._taken()
+        self._listed.append(_first(self._early, rest) if self._listed else rest)
+        table = _first(self._node, self._whole())
+        named = {name: _wide(table[f"c{i}"]) for i, name in enumerate(scope(self._node))}
+        return pa.table({**named, HIDDEN: table[HIDDEN]})
+
+    def _taken(self) -> pa.Table:
+        import pyarrow as pa
+
+        fresh, self._fresh, self._waiting = self._fresh, [], 0
+        return pa.Table.from_batches(fresh, self._schema)
+
+    def _whole(self) -> pa.Table:
+        import pyarrow as pa
+
+        listed, self._listed = self._listed, []
+        return pa.concat_tables(listed)
+
+
+def _weight(rows: pa.Table | pa.RecordBatch) -> int:
+    return max(int(rows.num_rows), int(rows.nbytes) >> 6)
+
+
+def _first(node: Truncate, table: pa.Table) -> pa.Table:
+    """Return those of some rows that caps let stay."""
+    owner, turns = numbered(table[HIDDEN]), _turns(node, table)
+    if (places := possible(node, owner, *turns)) is not None:
+        table, owner = _picked(table, places), owner[places]
+    columns = [table[f"c{i}"] for i, _ in enumerate(scope(node))]
+    return _picked(table, kept(node, owner, columns, *_turns(node, table)))
+
+
+def _turns(node: Truncate, table: pa.Table) -> tuple[Any, Any]:
+    return table["row_turn"], table["group_turn"] if node.keys else None
+
+
+def _picked(table: pa.Table, places: Places) -> pa.Table:
+    """Return rows by their places, in ascending order: piece by piece, for none is put together."""
+    import pyarrow as pa
+
+    batches = table.to_batches()
+    ends = [0, *accumulate(batch.num_rows for batch in batches)]
+    pieces = pairwise(np.searchsorted(places, ends))
+    found = [
+        batch.take(in_arrow(places[low:high] - start))
+        for batch, start, (low, high) in zip(batches, ends[:-1], pieces, strict=True)
+    ]
+    return pa.Table.from_batches(found, table.schema)
+
+
+def _wide(column: Any) -> Any:
+    """Return whole numbers as statements compute with them."""
+    import pyarrow as pa
+
+    return column.cast(pa.int64()) if pa.types.is_integer(column.type) else column
