@@ -213,13 +213,23 @@ def test_rows_are_not_capped_before_all_groups_are_there(monkeypatch):
     assert len(stays()) > 1
 
 
+def looked_at(monkeypatch):
+    """Return a list of how many rows were looked at together, which grows."""
+    seen, first = [], shortlist._first
+
+    def noted(node, held):
+        seen.append(sum(table.num_rows for table in held))
+        return first(node, held)
+
+    monkeypatch.setattr(shortlist, "_first", noted)
+    return seen
+
+
 @pytest.mark.parametrize("caps", [(1, 3, None), (2, None, 4), (None, 1, 5), (None, None, 5)])
 def test_a_unit_is_held_up_to_its_caps_however_many_rows_it_has(monkeypatch, caps):
     monkeypatch.setattr(shortlist, "_PIECE", 100)
     monkeypatch.setattr(shortlist, "_LIST", 50)
-    seen, first = [], shortlist._first
-    noted = lambda node, table: seen.append(table.num_rows) or first(node, table)  # noqa: E731
-    monkeypatch.setattr(shortlist, "_first", noted)
+    seen = looked_at(monkeypatch)
     rows = [("ABC"[i % 3], i % 10, None, f"{i}") for i in range(10_000)]
     listed = shortlist.Shortlist(Truncate(SOURCE, ("zone",), *caps), FETCHED)
     for at in range(0, len(rows), 50):
@@ -233,9 +243,7 @@ def test_a_unit_is_held_up_to_its_caps_however_many_rows_it_has(monkeypatch, cap
 
 def test_long_texts_fill_a_piece_sooner(monkeypatch):
     monkeypatch.setattr(shortlist, "_PIECE", 100)
-    seen, first = [], shortlist._first
-    noted = lambda node, table: seen.append(table.num_rows) or first(node, table)  # noqa: E731
-    monkeypatch.setattr(shortlist, "_first", noted)
+    seen = looked_at(monkeypatch)
     rows = shortlist.Shortlist(Truncate(SOURCE, (), None, None, 1), FETCHED)
     for i in range(9):  # each as heavy as 30
         columns = [["A"], [i], [True], ["x" * 30 * 64], [1], [7], [7]]

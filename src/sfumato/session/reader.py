@@ -124,12 +124,10 @@ def _within(room: int, batches: pa.RecordBatchReader) -> pa.Table | None:
     import pyarrow as pa
 
     held: list[pa.RecordBatch] = []
-    for batch in batches:
+    while room >= 0 and (batch := next(batches, None)) is not None:
         held.append(batch)
         room -= batch.nbytes
-        if room < 0:
-            return None
-    return pa.Table.from_batches(held, batches.schema)
+    return pa.Table.from_batches(held, batches.schema) if room >= 0 else None
 
 
 def _kept(node: Truncate, batches: pa.RecordBatchReader, *, once: bool) -> pa.Table | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ class Shortlist:
     many, are left out as soon as there are enough that come before them.
     """
 
-    __slots__ = ("_early", "_fresh", "_listed", "_node", "_room", "_schema", "_waiting")
+    __slots__ = ("_early", "_fresh", "_listed", "_node", "_room")
 
     def __init__(self, node: Truncate, schema: pa.Schema) -> None:
         """Begin with none.
@@ -35,21 +36,20 @@ class Shortlist:
             node: the caps.
             schema: of all that is added: what `lowered_turns` returns.
         """
-        self._node, self._early, self._schema = node, at_any_time(node), schema
-        self._fresh: list[pa.RecordBatch] = []
+        self._node, self._early, self._room = node, at_any_time(node), _LIST
+        self._fresh: list[pa.Table] = [schema.empty_table()]
         self._listed: list[pa.Table] = []
-        self._waiting, self._room = 0, _LIST
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Put rows on the list, or leave them out."""
-        self._fresh.append(batch)
-        self._waiting += _weight(batch)
-        if self._waiting <= _PIECE:
-            return
-        self._listed.append(_first(self._early, self._taken()))
-        if sum(map(_weight, self._listed)) > self._room:
-            self._listed = [_first(self._early, self._whole())]
-            self._room = max(_LIST, 2 * _weight(self._listed[0]))
+        import pyarrow as pa
+
+        self._fresh.append(pa.Table.from_batches([batch]))
+        if _weight(self._fresh) > _PIECE:
+            self._listed.append(_first(self._early, self._fresh))
+        if _weight(self._listed) > self._room:
+            self._listed = [_first(self._early, self._listed)]
+            self._room = max(_LIST, 2 * _weight(self._listed))
 
     @property
     def long(self) -> bool:
@@ -60,31 +60,23 @@ class Shortlist:
         """Return the rows that stay if no more come, under the names of the relation."""
         import pyarrow as pa
 
-        rest = self._taken()
-        self._listed.append(_first(self._early, rest) if self._listed else rest)
-        table = _first(self._node, self._whole())
+        if self._listed and self._fresh:
+            self._listed.append(_first(self._early, self._fresh))
+        table = _first(self._node, self._listed or self._fresh)
         named = {name: _wide(table[f"c{i}"]) for i, name in enumerate(scope(self._node))}
         return pa.table({**named, HIDDEN: table[HIDDEN]})
 
-    def _taken(self) -> pa.Table:
-        import pyarrow as pa
 
-        fresh, self._fresh, self._waiting = self._fresh, [], 0
-        return pa.Table.from_batches(fresh, self._schema)
-
-    def _whole(self) -> pa.Table:
-        import pyarrow as pa
-
-        listed, self._listed = self._listed, []
-        return pa.concat_tables(listed)
+def _weight(tables: Sequence[pa.Table]) -> int:
+    return sum(max(table.num_rows, table.nbytes >> 6) for table in tables)
 
 
-def _weight(rows: pa.Table | pa.RecordBatch) -> int:
-    return max(int(rows.num_rows), int(rows.nbytes) >> 6)
+def _first(node: Truncate, held: list[pa.Table]) -> pa.Table:
+    """Take all rows that are held, and return those that caps let stay."""
+    import pyarrow as pa
 
-
-def _first(node: Truncate, table: pa.Table) -> pa.Table:
-    """Return those of some rows that caps let stay."""
+    table = pa.concat_tables(held)
+    held.clear()  # what is left out below takes no more memory
     owner, turns = numbered(table[HIDDEN]), _turns(node, table)
     if (places := possible(node, owner, *turns)) is not None:
         table, owner = _picked(table, places), owner[places]
