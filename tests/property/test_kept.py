@@ -225,20 +225,25 @@ def looked_at(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("caps", [(1, 3, None), (2, None, 4), (None, 1, 5), (None, None, 5)])
-def test_a_unit_is_held_up_to_its_caps_however_many_rows_it_has(monkeypatch, caps):
+@pytest.mark.parametrize("by", [("zone",), ("word",), ()])
+@pytest.mark.parametrize(
+    "caps", [(1, 3, None), (2, None, 4), (1, None, 4), (None, 1, 5), (1, 2, 50), (None, None, 5)]
+)
+def test_a_unit_is_held_up_to_its_caps_however_many_rows_it_has(monkeypatch, caps, by):
     monkeypatch.setattr(shortlist, "_PIECE", 100)
     monkeypatch.setattr(shortlist, "_LIST", 50)
     seen = looked_at(monkeypatch)
-    rows = [("ABC"[i % 3], i % 10, None, f"{i}") for i in range(10_000)]
-    listed = shortlist.Shortlist(Truncate(SOURCE, ("zone",), *caps), FETCHED)
+    rows = [("ABC"[i % 3], i % 10, None, f"{i}") for i in range(3_000)]
+    listed = shortlist.Shortlist(Truncate(SOURCE, by, *caps), FETCHED)
     for at in range(0, len(rows), 50):
         columns = [*zip(*rows[at : at + 50], strict=True)]
-        turns = RNG.integers(0, 2**32, 50, np.uint32), [ord(zone) for zone in columns[0]]
-        listed.add(pa.record_batch([*columns, [7] * 50, *turns], schema=FETCHED))
-    assert 0 < listed.kept().num_rows <= 15
+        row_turns = RNG.integers(0, 2**32, 50, np.uint32)
+        group_turns = [ord(zone) for zone in columns[0]] if by == ("zone",) else row_turns
+        held = [*columns, [7] * 50, row_turns, group_turns]
+        listed.add(pa.record_batch(held, schema=FETCHED))
+    assert 0 < listed.kept().num_rows <= 5
     assert not listed.long
-    assert max(seen) <= 150
+    assert max(seen) <= 150  # a piece and the batch that filled it
 
 
 def test_long_texts_fill_a_piece_sooner(monkeypatch):

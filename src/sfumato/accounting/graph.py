@@ -19,6 +19,7 @@ from sfumato.accounting.renyi import divergence_if_any
 from sfumato.accounting.tradeoff import Tradeoff, tradeoff
 from sfumato.accounting.zcdp import rho, rho_if_any
 from sfumato.core.errors import CostError, LossError, RangeError
+from sfumato.core.listing import listed
 from sfumato.core.loss import (
     Approximate,
     BoundedRange,
@@ -316,8 +317,8 @@ def _options(
     failure = None if delta is None else failure_probability(delta)
     if order is None:
         return failure, _ORDERS
-    single = isinstance(order, (str, bytes)) or not isinstance(order, Iterable)
-    asked = {exact(o, "order") for o in ([order] if single else cast("Iterable[Exactable]", order))}
+    several = listed(order)
+    asked = {exact(o, "order") for o in ([order] if several is None else several)}
     if not asked or min(asked) <= 1:
         raise RangeError(
             "a Rényi order is above 1; at 1 itself the divergence is that of Kullback and Leibler. "

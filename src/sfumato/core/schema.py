@@ -7,7 +7,6 @@ would themselves be an unpaid release.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from sfumato.core.codec import canonical
 from sfumato.core.errors import ColumnError, InputError, UnknownName
+from sfumato.core.listing import listed
 from sfumato.core.number import Exactable, exact, is_integer, positive, show
 
 _LIMIT = 2**62  # steps between bounds; sums of them must stay countable in integers
@@ -312,10 +312,10 @@ def _pairs(columns: Any) -> list[tuple[Any, Any]]:
 
 def _listed(values: Any) -> tuple[Any, ...]:
     """Return the values of anything that has an order; a set has none."""
-    if not isinstance(values, str | bytes | Set | Mapping):
-        with suppress(TypeError):
-            return tuple(values)
-    raise ColumnError("a Category needs a list of values. Pass Category(['A', 'B']).")
+    found = None if isinstance(values, Set) else listed(values)
+    if found is None:
+        raise ColumnError("a Category needs a list of values. Pass Category(['A', 'B']).")
+    return found
 
 
 def _declared(check: Callable[[Any, str], Fraction], value: Any, name: str) -> Fraction:

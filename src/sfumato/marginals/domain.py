@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
 
 from sfumato.core.codec import canonical
 from sfumato.core.errors import InputError, KeysError, UnknownName
+from sfumato.core.listing import listed
 from sfumato.core.schema import Text
 from sfumato.core.unit import Unit
 from sfumato.marginals.basis import Asked, Basis, basis
@@ -120,8 +121,8 @@ def domain_of(curator: Any, workload: Workload, columns: Sequence[str] | None = 
         KeysError: a column without a public list of values, or with too many.
     """
     if columns is not None:
-        several = isinstance(columns, Iterable) and not isinstance(columns, str)
-        if not several or not all(isinstance(name, str) for name in columns):
+        columns = listed(columns)
+        if columns is None or not all(isinstance(name, str) for name in columns):
             raise InputError("columns= is a list of names, such as columns=['age', 'sex'].")
         if not columns or len(set(columns)) != len(columns):
             raise InputError("columns= names the columns to count by, at least one, each once.")

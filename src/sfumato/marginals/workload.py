@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 from typing import Any, TypeAlias
 
 from sfumato.core.errors import InputError, UnknownName
+from sfumato.core.listing import listed
 
 Names: TypeAlias = tuple[str, ...]
 
@@ -137,15 +138,15 @@ def of(
         >>> of("age", ("sex", "zone")).listed
         (('age',), ('sex', 'zone'))
     """
-    listed = tuple(_names(marginal) for marginal in marginals)
-    if not listed:
+    named = tuple(_names(marginal) for marginal in marginals)
+    if not named:
         raise InputError("of takes marginals by the names of their columns: of(('age', 'sex')).")
-    for names in listed:
+    for names in named:
         if len(set(names)) != len(names):
             raise InputError(
                 f"a marginal names a column twice: {', '.join(names)}. Name each once."
             )
-    return _ordered(Workload(listed=_once(listed)), prefix, ranges)
+    return _ordered(Workload(listed=_once(named)), prefix, ranges)
 
 
 def workload_of(given: Any) -> Workload:
@@ -154,12 +155,12 @@ def workload_of(given: Any) -> Workload:
         if not given.ways and not given.listed:
             raise InputError("this workload wants no marginal. Make one with all(2).")
         return given
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+    if (marginals := listed(given)) is None:
         raise InputError(
             "a workload is sf.marginals.all(2), or a list of marginals by the names of their "
             "columns: [('age', 'sex'), ('zone',)]."
         )
-    return of(*given)
+    return of(*marginals)
 
 
 def _names(given: Any) -> Names:
@@ -170,7 +171,7 @@ def _names(given: Any) -> Names:
 
 
 def _ordered(made: Workload, prefix: Any, ranges: Any) -> Workload:
-    given = [_names(tuple([each] if isinstance(each, str) else each)) for each in (prefix, ranges)]
+    given = [_names(each if isinstance(each, str) else listed(each)) for each in (prefix, ranges)]
     return replace(made, prefix=_once(given[0]), ranges=_once(given[1]))
 
 

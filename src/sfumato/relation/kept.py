@@ -37,10 +37,13 @@ _SPARSE = 4  # numbers of units that span more than so many times the rows are g
 def at_any_time(node: Truncate) -> Truncate:
     """Return caps that leave whatever stays in the end, applied to some of the rows beforehand.
 
-    Of rows that come later, some may take a group's place, and with it the place of its rows. So
-    how many rows stay of all groups together is not bounded before the groups are known.
+    Where groups are chosen, rows that come later may take a group's place, and with it the place of
+    its rows. So how many rows stay of all groups together is not bounded before the groups are
+    known. Where none are chosen, a row that comes too late does so whatever else comes.
+
+    Theorem: docs/theory/sensitivity.md
     """
-    if not _by_groups(node):
+    if node.max_groups is None or not node.keys:
         return node
     caps = (cap for cap in (node.max_rows_per_group, node.max_rows) if cap is not None)
     return replace(node, max_rows_per_group=min(caps, default=None), max_rows=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import compress
-from math import copysign, inf
+from math import inf
 from operator import not_
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -128,7 +128,7 @@ def _end_array(ends: tuple[Any, ...], kind: Kind) -> pyarrow.Array:
         found = [None if o else end for end, o in zip(ends, open_ends, strict=True)]
         return pa.array(found, pa.int64())
     far = [
-        copysign(inf, end) if o else approximate(end)
+        (inf if end > 0 else -inf) if o else approximate(end)
         for end, o in zip(ends, open_ends, strict=True)
     ]
     return pa.array(far, pa.float64())

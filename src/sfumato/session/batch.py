@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,6 +12,7 @@ from sfumato.accounting.grid import UNIT
 from sfumato.core.budget import Budget
 from sfumato.core.codec import digest
 from sfumato.core.errors import CostError, InputError, UnknownName
+from sfumato.core.listing import listed
 from sfumato.core.loss import Loss, Pure
 from sfumato.core.number import Exactable, open_unit, positive
 from sfumato.relation.node import unit_of
@@ -62,8 +63,7 @@ class Batch:
                 evenly, if not given.
         """
         named = isinstance(questions, Mapping)
-        listed = questions.values() if isinstance(questions, Mapping) else questions
-        asked = tuple(listed) if isinstance(listed, Iterable) else ()
+        asked = listed(questions.values() if isinstance(questions, Mapping) else questions)
         names = tuple(questions) if isinstance(questions, Mapping) else ()
         if not asked or not all(isinstance(name, str) for name in names):
             raise _nothing("it has none, or names that are not text")
@@ -119,8 +119,7 @@ class Batch:
                 "a batch is asked at one price for all: set epsilon= or rho=. explain(...) says "
                 "how far each answer will err, and weights= gives some more of the price."
             )
-        left = self.door.remaining if delta else None
-        price = target(epsilon, delta, rho, left=left)
+        price = target(epsilon, delta, rho, left=lambda: self.door.remaining)
         return BatchPlan.of(self, price, open_unit(confidence, "confidence"))
 
     def release(

@@ -224,7 +224,7 @@ class Question:
             allowed = self.session.remaining.chargeable(failure) if failure else failure
             return Plan.within(self, accuracy, allowed)
         sure = open_unit(confidence, "confidence")
-        price = target(epsilon, delta, rho, left=self.session.remaining if delta else None)
+        price = target(epsilon, delta, rho, left=lambda: self.session.remaining)
         if self.purchases:
             from sfumato.session.staged import StagedPlan
 

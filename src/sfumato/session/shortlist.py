@@ -15,16 +15,17 @@ from sfumato.relation.source import HIDDEN
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# In rows, each as heavy as one of 64 bytes at least: to look at one takes up to twice that.
-_PIECE = 2**24  # how many are looked at together when they come
-_LIST = 2**25  # how many of those that were left are looked at once more: some are of one unit
+# Weights: a row counts once for every 64 bytes of it, and at least once.
+_PIECE = 2**24  # what is looked at together when it comes
+_LIST = 2**25  # what was left of many pieces and is looked at once more, for units are in several
 
 
 class Shortlist:
     """Holds the rows that may stay, whatever comes later.
 
-    What is held of a unit is bounded by its caps, not by its rows: many rows, of one unit or of
-    many, are left out as soon as there are enough that come before them.
+    What is held of a unit is bounded by its caps, not by its rows: those for which enough come
+    before are left out while others still come. Where groups are chosen, it is as many rows as all
+    groups together could have.
     """
 
     __slots__ = ("_early", "_fresh", "_listed", "_node", "_room")
@@ -77,8 +78,8 @@ def _first(node: Truncate, held: list[pa.Table]) -> pa.Table:
 
     table = pa.concat_tables(held)
     held.clear()  # what is left out below takes no more memory
-    owner, turns = numbered(table[HIDDEN]), _turns(node, table)
-    if (places := possible(node, owner, *turns)) is not None:
+    owner = numbered(table[HIDDEN])
+    if (places := possible(node, owner, *_turns(node, table))) is not None:
         table, owner = _picked(table, places), owner[places]
     columns = [table[f"c{i}"] for i, _ in enumerate(scope(node))]
     return _picked(table, kept(node, owner, columns, *_turns(node, table)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from sfumato.accounting import Remaining
@@ -15,7 +16,7 @@ def target(
     delta: Exactable = 0,
     rho: Exactable | None = None,
     *,
-    left: Remaining | None = None,
+    left: Callable[[], Remaining] | None = None,
 ) -> Budget:
     """Return a price on the grid of a ledger: down, so that noise is made for no more than asked.
 
@@ -26,15 +27,17 @@ def target(
         epsilon: ε.
         delta: the δ beside it.
         rho: ρ, instead.
-        left: of the budget that pays, which keeps half of its δ; no more than the other half can be
-            charged, and noise is made for that.
+        left: says what is left of the budget that pays, which keeps half of its δ; no more than the
+            other half can be charged, and noise is made for that.
 
     Example:
         >>> target(Fraction(1, 3)).epsilon
         Fraction(333333333333333333, 1000000000000000000)
     """
     given = Budget(epsilon, delta, rho=rho)
-    failure = given.delta if left is None else left.chargeable(given.delta)
+    failure = given.delta
+    if failure and left is not None:
+        failure = left().chargeable(failure)
     return Budget(_down(given.epsilon), _down(failure) or 0, rho=_down(given.rho))
 
 

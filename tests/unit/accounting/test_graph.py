@@ -4,11 +4,12 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sfumato.accounting import Tradeoff, conversions, convert, delta, epsilon, renyi, rho
 from sfumato.accounting.graph import KINDS
-from sfumato.core.errors import CostError, LossError, RangeError
+from sfumato.core.errors import CostError, LossError, NumberError, RangeError
 from sfumato.core.loss import (
     Approximate,
     BoundedRange,
@@ -79,6 +80,9 @@ def test_losses_arrive_as_what_was_asked_for():
     assert convert(BoundedRange(1), to="zcdp") == Concentrated("0.125")
     assert convert(GaussianTradeoff(1), to="zcdp") == Concentrated("0.5")
     assert convert(Concentrated(1), to="renyi", order=3) == Renyi(((3, 3),))
+    assert convert(Pure(1), to="renyi", order=np.array([8])).curve == ((8, renyi(Pure(1), 8)),)
+    with pytest.raises(NumberError, match="order"):
+        convert(Pure(1), to="renyi", order=np.array(8))
     assert convert(Pure(1), to="renyi", order=[8, 2]).curve == tuple(
         (Fraction(o), renyi(Pure(1), o)) for o in (2, 8)
     )

@@ -167,6 +167,8 @@ def test_explain_reads_nothing_and_costs_nothing():
         ({"workload": "age"}, sf.errors.InputError, "workload"),
         ({"workload": 2}, sf.errors.InputError, "workload"),
         ({"columns": 3}, sf.errors.InputError, "list of names"),
+        ({"columns": np.array("age")}, sf.errors.InputError, "list of names"),
+        ({"workload": np.array("age")}, sf.errors.InputError, "workload"),
         ({"rho": 0}, sf.errors.RangeError, "rho"),
         ({"rho": float("nan")}, sf.errors.NumberError, "rho"),
         ({"rho": float("inf")}, sf.errors.NumberError, "rho"),
@@ -318,3 +320,11 @@ def test_chart_of_other_marginals_is_refused(columns):
     found = sf.marginals.release(lab, workload=sf.marginals.all(3), epsilon=1).table(*columns)
     with pytest.raises(InputError, match="one or two columns"):
         found.chart()
+
+
+@pytest.mark.parametrize("named", [5, None, np.array("age"), [3]], ids=repr)
+@pytest.mark.parametrize("how", ["prefix", "ranges"])
+def test_columns_of_ranges_are_named_by_texts(how, named):
+    for make, first in ((sf.marginals.all, 2), (sf.marginals.of, "age")):
+        with pytest.raises(sf.errors.InputError, match="columns"):
+            make(first, **{how: named})

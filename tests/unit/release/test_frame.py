@@ -71,8 +71,9 @@ def test_parquet_carries_the_release(by_zone, tmp_path):
 @pytest.mark.parametrize(
     ("kind", "low", "high"), [("integer", [None, 1], [None, 9]), ("rational", [-inf, 1], [inf, 9])]
 )
-def test_open_ends_are_missing_or_infinite(by_zone, kind, low, high):
-    far = 2**127 if kind == "integer" else Fraction(2**127, 100)
+@pytest.mark.parametrize("steps", [1, 10**400], ids=["far", "beyond floats"])
+def test_open_ends_are_missing_or_infinite(by_zone, kind, low, high, steps):
+    far = 2**127 if kind == "integer" else Fraction(2**127 * steps, 100)
     measure = Measure("n", (5, 5), (-far, 1), (far, 9), kind=kind)
     release = replace(by_zone, keys=(("zone", ("A", "B")),), measures=(measure,), noisy=())
     table = release.to_arrow()

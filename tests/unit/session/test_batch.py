@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -361,10 +362,23 @@ def test_failure_after_touching_keeps_the_charge(town):
 # ---- what is refused -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("questions", [[], {}, ["count"], [None], 3, "abc"], ids=repr)
+@pytest.mark.parametrize(
+    "questions", [[], {}, ["count"], [None], 3, "abc", np.array("abc")], ids=repr
+)
 def test_what_is_no_question_is_refused(town, questions):
     with pytest.raises(InputError, match="made of questions"):
         town().batch(questions)
+
+
+@pytest.mark.parametrize("delta", [[1, 2], np.array([1, 2]), "much", None], ids=repr)
+def test_delta_that_is_no_probability_is_refused(town, delta):
+    session = town()
+    before, [question] = session.remaining, many(session, 1)
+    for asked in (question, session.batch([question])):
+        for step in (asked.explain, asked.release):
+            with pytest.raises(InputError, match="delta"):
+                step(epsilon=1, delta=delta)
+    assert session.remaining == before
 
 
 def test_questions_may_come_one_by_one(town):
