@@ -86,7 +86,7 @@ def convert(
         >>> round(float(convert(GaussianTradeoff(1), to="approximate", delta="1e-6").epsilon), 4)
         4.8866
     """
-    if to not in KINDS:
+    if not isinstance(to, str) or to not in KINDS:
         raise RangeError(f"{to!r} is not a kind of privacy known here. Use one of {_listed()}.")
     if not isinstance(loss, Loss):
         raise unknown(loss)

@@ -107,7 +107,7 @@ class SampleAggregate(Laboratory):
                 "the program must be callable: it takes the rows of one block and returns a "
                 "number. Pass a function, such as statistics.fmean."
             )
-        if self.aggregate not in get_args(Aggregate):
+        if not isinstance(self.aggregate, str) or self.aggregate not in get_args(Aggregate):
             raise CandidateError(
                 f"no such aggregate. Pass one of: {', '.join(get_args(Aggregate))}."
             )

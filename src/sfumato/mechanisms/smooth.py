@@ -274,7 +274,7 @@ class WithinRange:
 
 def check_noise(noise: object) -> None:
     """Refuse a law that is not offered."""
-    if noise not in get_args(Family):
+    if not isinstance(noise, str) or noise not in get_args(Family):
         raise CandidateError(
             "no such noise for a data-dependent scale. Pass noise='student' (pure epsilon) or "
             "noise='laplace' (with delta)."

@@ -290,5 +290,5 @@ class StabilityHistogram(Unlisted, Laboratory):
 
 
 def _check_noise(noise: object) -> None:
-    if noise not in get_args(Noise):
+    if not isinstance(noise, str) or noise not in get_args(Noise):
         raise InputError("noise= is none of the laws that are known: 'laplace', 'gaussian'.")

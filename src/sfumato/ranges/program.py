@@ -71,7 +71,7 @@ def release(
     price = target(epsilon, delta, rho)
     epsilon, delta, rho = price.epsilon, price.delta, price.rho
     sure = confident(confidence)
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InputError(f"there is no method {method!r}. Pass one of: {', '.join(METHODS)}.")
     if method == sketch.NAME:
         sketch.check(workload, Line.of(column))

@@ -209,7 +209,7 @@ class Release(Algebra, CanonicalText):
             UnknownName: there is none of that name; the message lists those that exist.
         """
         for measure in self.measures:
-            if measure.name == name:
+            if isinstance(name, str) and measure.name == name:
                 return measure
         raise UnknownName(
             f"no measure {name!r}; there are: {', '.join(m.name for m in self.measures)}"

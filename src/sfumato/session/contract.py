@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,6 @@ from sfumato.session.section import Section, described, located
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from os import PathLike
 
 _SECTIONS = ("budget", "analysts", "session", "unit", "tables", "public")
 _LIMITS = ("epsilon", "delta", "rho")
@@ -83,6 +83,8 @@ class Contract:
             ContractError: it cannot be read, is not TOML, or declares something that makes no
                 sense; the message says where.
         """
+        if not isinstance(path, str | PathLike):
+            raise ContractError("a contract is a file. Pass its path.")
         try:
             # Resolved, because one file must mean one ledger, through whatever link it is reached.
             file = Path(path).resolve()

@@ -32,6 +32,8 @@ def ledger_of(
         raise InputError("a session needs a limit. Pass budget=sf.Budget(epsilon=4).")
     if given is None:
         return Ledger.create(None, budget, unit, analysts=analysts)
+    if not isinstance(given, Ledger | str | PathLike):
+        raise InputError("ledger= is a file, such as 'ledger.db', or a ledger that is open.")
     ledger = given if isinstance(given, Ledger) else _file(Path(given), budget, unit, analysts)
     ledger.check_unit(unit)
     if ledger.budget != budget:
@@ -112,6 +114,13 @@ def _schema(given: Any) -> Schema:
 def each(given: Any, name: str) -> Any:
     """Return what was given for one table, where it may be given for each."""
     return given.get(name) if isinstance(given, Mapping) else given
+
+
+def label_of(version: Any) -> str | None:
+    """Return what the owner calls this state of a table; None if it is not said."""
+    if version is None or isinstance(version, str):
+        return version
+    raise InputError("version= is a text that names this state of the data, such as '2026-11'.")
 
 
 def kept_files(given: Iterable[Any]) -> set[Path]:

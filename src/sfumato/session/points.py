@@ -80,7 +80,7 @@ class Points:
         Raises:
             RangeError: a box without area, a box that is turned around, or too many cells.
         """
-        if outside not in OUTSIDE:
+        if not isinstance(outside, str) or outside not in OUTSIDE:
             raise InputError(
                 f"outside= says what becomes of points outside of the box: 'drop' or 'clamp', and "
                 f"not {outside!r:.80}."

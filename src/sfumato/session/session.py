@@ -14,6 +14,7 @@ from sfumato.core.errors import (
     InputError,
     UnknownName,
 )
+from sfumato.core.listing import listed
 from sfumato.core.number import show
 from sfumato.core.schema import Column, Schema
 from sfumato.ledger import Ledger
@@ -28,6 +29,7 @@ from sfumato.session.opening import (
     each,
     first_label,
     kept_files,
+    label_of,
     ledger_of,
     name_of,
     nonce,
@@ -125,16 +127,18 @@ class Session:
         from sfumato.backends.duckdb import DuckDB
 
         pace = pace_of(untrusted, quantum)
+        if public is not None and not isinstance(public, Mapping):
+            raise InputError("public= names tables for joins: public={'zones': 'zones.csv'}.")
         if isinstance(source, Mapping):
             tables = declared(source, unit, schema, rows, sampled, links)
-        elif links:
+        elif links is not None and listed(links) != ():
             raise InputError(
                 "links connect several tables, and this session has one. Pass them by name, as in "
                 "Session({'orders': ..., 'customers': ...}, links=[...])."
             )
         else:
             facts = Schema(schema) if isinstance(schema, dict) else schema
-            called = name or name_of(source)
+            called = name_of(source) if name is None else name
             tables = {Source(called, facts, unit, rows, sampled): source}  # type: ignore[arg-type]
         backend = DuckDB.open(tables)
         opened = ledger_of(ledger, budget, unit_of_all(tables), {})
@@ -142,7 +146,7 @@ class Session:
         for table, given in tables.items():
             is_file = isinstance(given, str | PathLike)
             kept = opened.version(table.name) or first_label(given) if is_file else nonce()
-            labels[table] = each(version, table.name) or kept
+            labels[table] = label_of(each(version, table.name)) or kept
         self._begin(labels, backend, opened, analyst, public or {}, pace)
         self._lent = isinstance(ledger, Ledger)
         self._kept = kept_files([*tables.values(), *(public or {}).values(), ledger])

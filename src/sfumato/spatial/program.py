@@ -137,7 +137,7 @@ def _prepared(
 ) -> tuple[Plane, Steps, Spending, Fraction]:
     """Check all that can be checked without data."""
     sure = confident(confidence)
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InputError(f"there is no method {method!r:.80}. Pass one of: {', '.join(METHODS)}.")
     lattice = {name: options.pop(name) for name in _LATTICE if name in options}
     plane = _points(points).plane(box, **lattice)

@@ -4,6 +4,7 @@ import pickle
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -191,6 +192,29 @@ def test_declaration_that_does_not_hold_is_refused(change, error, words):
     with pytest.raises(error) as caught:
         sf.Session(FRAME, **{**DECLARED, **change})
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [np.array([1, 2]), np.array("a"), {1, 2}, 3, object()], ids=repr)
+@pytest.mark.parametrize("fact", ["ledger", "name", "version", "public", "links"])
+def test_fact_of_another_kind_is_refused_in_our_words(fact, given):
+    with pytest.raises(SfumatoError):
+        sf.Session(FRAME, **DECLARED, **{fact: given})
+
+
+@pytest.mark.parametrize("given", [np.array([1, 2]), ["method"], 3], ids=repr)
+def test_choice_that_is_no_text_is_refused_in_our_words(given):
+    session = sf.Session(FRAME, **DECLARED)
+    points = session.table().with_columns(twice="age + age").points("age", "twice")
+    with pytest.raises(InputError, match="method"):
+        sf.ranges.release(sf.lab([3, 4]), method=given, epsilon=1)
+    with pytest.raises(InputError, match="outside"):
+        points.plane(outside=given)
+    with pytest.raises(InputError, match="noise"):
+        sf.mechanisms.StabilityHistogram(scale=1, threshold=3, noise=given)
+    with pytest.raises(SfumatoError, match="kind of privacy"):
+        sf.accounting.convert(sf.accounting.Pure(1), to=given)
+    with pytest.raises(UnknownName):
+        session.table().count().release(epsilon=1).measure(given)
 
 
 @pytest.mark.parametrize("source", ["missing.parquet", "https://example.org/a.csv", 7, None, {}])

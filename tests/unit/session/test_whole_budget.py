@@ -244,4 +244,4 @@ def test_a_price_below_the_grid_stays_as_it_is():
     assert target("1e-19").epsilon == Fraction("1e-19")
     assert target(1, "1e-30").delta == Fraction("1e-30")
     assert target(None, rho=Fraction(2, 3)).rho == Fraction(2 * 10**18 // 3, 10**18)
-    assert target(1, "1e-6", left=wide(1, "1e-6").remaining).delta == Fraction("5e-7")
+    assert target(1, "1e-6", left=lambda: wide(1, "1e-6").remaining).delta == Fraction("5e-7")
