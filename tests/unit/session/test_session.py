@@ -23,6 +23,7 @@ from sfumato.core.errors import (
     UnitError,
     UnknownName,
 )
+from sfumato.core.loss import Pure
 
 FRAME = pa.table({"zone": ["A", "B", "A", "C"], "age": [30, 41, 22, 60]})
 DECLARED = {
@@ -212,7 +213,7 @@ def test_choice_that_is_no_text_is_refused_in_our_words(given):
     with pytest.raises(InputError, match="noise"):
         sf.mechanisms.StabilityHistogram(scale=1, threshold=3, noise=given)
     with pytest.raises(SfumatoError, match="kind of privacy"):
-        sf.accounting.convert(sf.accounting.Pure(1), to=given)
+        sf.accounting.convert(Pure(1), to=given)
     with pytest.raises(UnknownName):
         session.table().count().release(epsilon=1).measure(given)
 
