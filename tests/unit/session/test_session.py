@@ -195,7 +195,7 @@ def test_declaration_that_does_not_hold_is_refused(change, error, words):
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("given", [np.array([1, 2]), np.array("a"), {1, 2}, 3, object()], ids=repr)
+@pytest.mark.parametrize("given", [np.array([1, 2]), np.array("a"), {1, 2}, 3], ids=repr)
 @pytest.mark.parametrize("fact", ["ledger", "name", "version", "public", "links"])
 def test_fact_of_another_kind_is_refused_in_our_words(fact, given):
     with pytest.raises(SfumatoError):
