@@ -6,10 +6,11 @@ from fractions import Fraction
 from itertools import compress
 from math import inf
 from operator import not_
+from os import PathLike
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.errors import MissingExtra
+from sfumato.core.errors import InputError, MissingExtra
 from sfumato.release.error import TOGETHER
 from sfumato.release.format import approximate, percent, plain, printable
 from sfumato.release.measure import fits, view
@@ -59,6 +60,8 @@ def to_parquet(release: Release, path: str | Path) -> None:
     """Write the Arrow table, metadata included."""
     from pyarrow import parquet
 
+    if not isinstance(path, str | PathLike):  # any thing has a text, and none is a file by it
+        raise InputError("a file is named by its path. Pass to_parquet('answer.parquet').")
     parquet.write_table(to_arrow(release), str(path))
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from sfumato.core.errors import MissingExtra
+from sfumato.core.errors import InputError, MissingExtra
 from sfumato.release import Release
 from sfumato.release.measure import Measure
 
@@ -81,3 +81,11 @@ def test_open_ends_are_missing_or_infinite(by_zone, kind, low, high, steps):
     assert table["n_low"].to_pylist() == low
     assert table["n_high"].to_pylist() == high
     assert Release.from_json(release.to_json()) == release
+
+
+@pytest.mark.parametrize("path", [None, 3, ["a.parquet"]])
+def test_file_without_a_path_is_refused(by_zone, tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="path"):
+        by_zone.to_parquet(path)
+    assert not list(tmp_path.iterdir())
