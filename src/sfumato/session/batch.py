@@ -318,7 +318,9 @@ class BatchPlan:
             sure = percent(plan.confidence)
             lines += [f"  {e.name:<9} {e} at {sure}, {e.mechanism}" for e in plan.expected]
         seen = dict.fromkeys(note for plan in self.plans for note in plan.notes)
-        return "\n".join([*lines, "", *(f"note      {note}" for note in seen)])
+        lines += ["", *(f"note      {note}" for note in seen)]
+        shown = batch.names[0] if batch.names else 0
+        return "\n".join([*lines, f"sql       see .sql, or [{shown!r}].sql for one question"])
 
 
 def _together(asked: Sequence[Question]) -> list[Questions]:

@@ -70,6 +70,12 @@ def declared(
     links: Sequence[str] = (),
 ) -> dict[Source, Any]:
     """Return several tables as they are declared, all about one unit."""
+    if isinstance(schema, Schema):
+        raise InputError(
+            "a dict is several tables by name, and one schema was passed. Columns in a dict are "
+            "made one table by pandas.DataFrame(columns), polars.DataFrame(columns) or "
+            "pyarrow.table(columns); tables in a dict need a schema each, by name."
+        )
     if not data or not isinstance(schema, Mapping) or set(schema) != set(data):
         raise InputError(
             "several tables need a schema each, by name. Pass "

@@ -90,6 +90,8 @@ def test_what_several_need_is_measured_once(town):
     # A count of rows, a count of ages and a sum of ages; the table is truncated once for all.
     assert len(plan.parts) == 3
     assert len({part.query.node for part in plan.parts}) == 1
+    assert str(plan).endswith("see .sql, or [0].sql for one question")
+    assert plan[0].sql and plan.sql.count("GROUP BY") >= 1
     first, second, third = plan.release()
     assert first["n"].value.tolist() == second["n"].value.tolist()
     assert first["n"] is not second["n"]
