@@ -29,7 +29,7 @@ from sfumato.session import shortlist
 from sfumato.session.reader import Reader
 from sfumato.testing import expressions, plans, strategies, tables
 
-PIECE = 2  # rows that are handed over, and looked at, together
+PIECE = 2  # rows that are handed over together; twice as many are looked at
 KEY = "00" * 32
 NAMED = strategies.units(st.sampled_from(tables.UNIT_NAMES), most=3)
 

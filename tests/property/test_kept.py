@@ -208,7 +208,7 @@ def test_rows_are_not_capped_before_all_groups_are_there(monkeypatch):
     def stays():
         return {repr(both_ways(node, table.take(pa.array(order)))[1]) for order in orders}
 
-    assert len(stays()) == 1
+    assert stays() == {repr(both_ways(node, table)[0])}
     monkeypatch.setattr(shortlist, "at_any_time", lambda node: node)
     assert len(stays()) > 1
 
@@ -227,7 +227,11 @@ def looked_at(monkeypatch):
 
 @pytest.mark.parametrize("by", [("zone",), ("word",), ()])
 @pytest.mark.parametrize(
-    "caps", [(1, 3, None), (2, None, 4), (1, None, 4), (None, 1, 5), (1, 2, 50), (None, None, 5)]
+    "caps",
+    [
+        *[(1, 3, None), (2, None, 4), (1, None, 4), (None, 1, 5), (1, 2, 50), (None, None, 5)],
+        *[(None, 3, 4), (2, 3, 4)],  # more rows of all groups than of the unit
+    ],
 )
 def test_a_unit_is_held_up_to_its_caps_however_many_rows_it_has(monkeypatch, caps, by):
     monkeypatch.setattr(shortlist, "_PIECE", 100)
@@ -241,7 +245,7 @@ def test_a_unit_is_held_up_to_its_caps_however_many_rows_it_has(monkeypatch, cap
         group_turns = [ord(zone) for zone in columns[0]] if by == ("zone",) else row_turns
         held = [*columns, [7] * 50, row_turns, group_turns]
         listed.add(pa.record_batch(held, schema=FETCHED))
-    assert 0 < listed.kept().num_rows <= 5
+    assert 0 < listed.kept().num_rows <= (caps[2] or 5)
     assert not listed.long
     assert max(seen) <= 150  # a piece and the batch that filled it
 
@@ -267,8 +271,34 @@ def test_list_is_long_where_many_rows_are_left_of_all_pieces(monkeypatch):
             who = np.arange(12) + at * step
             columns = [["A"] * 12, [0] * 12, [True] * 12, ["x"] * 12, who, turns, turns]
             listed.add(pa.record_batch(columns, schema=FETCHED))
-        assert listed.long is long
+        assert listed.long == (48 if long else 0)  # when the list was last looked through
         assert listed.kept().num_rows == (60 if long else 12)
+
+
+@pytest.mark.parametrize(
+    ("word", "each", "weight"),
+    [("x", 1200, 0), ("x", 2, 600), ("x", 12, 0), ("x" * 64 * 9, 12, 1000)],
+    ids=["one unit", "units of two rows", "units of twelve", "units of twelve, long texts"],
+)
+def test_table_of_which_much_may_stay_is_read_in_parts(monkeypatch, word, each, weight):
+    """In about as many as what may stay weighs, which is less than its rows or more."""
+    for name, size in (("_PIECE", 50), ("_LIST", 100)):
+        monkeypatch.setattr(shortlist, name, size)
+    monkeypatch.setattr(reader, "_PART", 100)
+    monkeypatch.setattr(engine_module, "_BATCH", 10)
+    read, stream = [], DuckDB.stream
+
+    def noted(self, found, sql, given, *more):
+        read.append(given.get("part"))
+        return stream(self, found, sql, given, *more)
+
+    monkeypatch.setattr(DuckDB, "stream", noted)
+    table = rides([i // each for i in range(1200)], pa.int64(), [("A", 0, None, word)] * 1200)
+    windows, sorted_ = both_ways(Truncate(SOURCE, (), None, None, 1), table)
+    assert sorted_ == windows
+    assert read[0] is None
+    assert read[1:] == [*range(len(read) - 1)]
+    assert 0.7 * weight / 100 <= len(read) - 1 <= 1.6 * weight / 100
 
 
 def test_empty_table():

@@ -173,7 +173,7 @@ class DuckDB:
         import duckdb
         import pyarrow as pa
 
-        problems = (duckdb.Error, pa.ArrowException, OSError, MemoryError, RuntimeError, KeyError)
+        problems = (duckdb.Error, pa.ArrowException, OSError, MemoryError, RuntimeError)
         with closing(self._cursor()) as cursor:
             try:
                 if not self._readers.keys().isdisjoint(tables):

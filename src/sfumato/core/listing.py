@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 
@@ -16,7 +15,10 @@ def listed(given: Any) -> tuple[Any, ...] | None:
         >>> listed(["a", "b"]), listed("ab"), listed(3)
         (('a', 'b'), None, None)
     """
-    if not isinstance(given, str | bytes | Mapping):
-        with suppress(TypeError):  # there is nothing to go through
-            return tuple(given)
-    return None
+    if isinstance(given, str | bytes | Mapping):
+        return None
+    try:
+        found = iter(given)
+    except TypeError:  # there is nothing to go through
+        return None
+    return tuple(found)

@@ -18,7 +18,11 @@ _BESIDE = ("-wal", "-journal", "-shm")  # what SQLite keeps beside a file
 
 
 @contextmanager
-def new_file(path: Path, taken: Callable[[], LedgerError] = exists) -> Iterator[Path]:
+def new_file(
+    path: Path,
+    taken: Callable[[], LedgerError] = exists,
+    failed: Callable[[], LedgerError] = unwritable,
+) -> Iterator[Path]:
     """Make a file under another name, which gets its own when the block is left.
 
     So there is never half a copy under that name, and nothing is written over. That other name is
@@ -27,6 +31,7 @@ def new_file(path: Path, taken: Callable[[], LedgerError] = exists) -> Iterator[
     Args:
         path: its own name.
         taken: what is said if there is a file of that name.
+        failed: what is said if none can be written there.
 
     Raises:
         LedgerError: there is a file already, or it cannot be written.
@@ -40,7 +45,7 @@ def new_file(path: Path, taken: Callable[[], LedgerError] = exists) -> Iterator[
         file, name = tempfile.mkstemp(".part", f"{path.name}.", path.parent)  # for its owner alone
         os.close(file)
     except OSError:
-        raise unwritable() from None
+        raise failed() from None
     part = Path(name)
     try:
         yield part
@@ -49,7 +54,7 @@ def new_file(path: Path, taken: Callable[[], LedgerError] = exists) -> Iterator[
     except FileExistsError:
         raise taken() from None
     except OSError:
-        raise unwritable() from None
+        raise failed() from None
     finally:
         for left in (part, *_beside(part)):
             with suppress(OSError):
@@ -61,6 +66,14 @@ def occupied() -> LedgerError:
     return LedgerError(
         "there is already a file at this path, and a copy is never written over another file. "
         "Choose another path."
+    )
+
+
+def uncopied() -> LedgerError:
+    """Return the error for a copy that cannot be written; the ledger is as it was."""
+    return LedgerError(
+        "the copy cannot be written there. Choose a path in a folder that exists and that this "
+        "process may write to, on a disk with room."
     )
 
 

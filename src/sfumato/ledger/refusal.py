@@ -31,7 +31,8 @@ def under_way() -> RequestError:
     """Return the error for a request that somebody is at, or was when a process died."""
     return RequestError(
         "this request is under way, or was when a process died; it is charged once and answered "
-        "at most once. Ask again later with the same id; if it never ends, the owner abandons it."
+        "at most once. Ask again later with the same id. If that never ends, its process died: the "
+        "owner abandons it (sfumato ledger free), and it is asked under a new id."
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.accounting.sums import Limits
 from sfumato.core.codec import encode
 from sfumato.core.errors import BudgetExceeded
+from sfumato.core.path import path_of
 from sfumato.ledger.order import checked_name
 from sfumato.ledger.refusal import used_version
 from sfumato.ledger.view import View
@@ -41,9 +42,9 @@ class Steward(View):
         Raises:
             LedgerError: there is a file already, or it cannot be written.
         """
-        from sfumato.ledger.backup import check, new_file, occupied
+        from sfumato.ledger.backup import check, new_file, occupied, uncopied
 
-        with new_file(Path(path).absolute(), occupied) as part:
+        with new_file(path_of(path).absolute(), occupied, uncopied) as part:
             with self._journal(write=False) as journal:
                 head = journal.copy(part)
             check(part, head)

@@ -11,6 +11,7 @@ from sfumato.accounting.sums import Charge, Limits
 from sfumato.core.budget import Budget
 from sfumato.core.codec import encode
 from sfumato.core.errors import InputError, UnitError
+from sfumato.core.path import path_of
 from sfumato.ledger.account import ever_inside
 from sfumato.ledger.admission import check, share_of
 from sfumato.ledger.backup import new_file
@@ -98,10 +99,11 @@ class Ledger(Steward):
             _found(connection, header)
             return cls(connection)
         # Under its name there is a whole ledger or nothing: one that was emptied is not a new one.
-        with new_file(Path(path)) as part, closing(Connection(part, timeout=timeout)) as connection:
+        path = path_of(path)
+        with new_file(path) as part, closing(Connection(part, timeout=timeout)) as connection:
             _found(connection, header)
             connection.fold()  # closing would try that too, and not say that it failed
-        return cls(Connection(Path(path), timeout=timeout))
+        return cls(Connection(path, timeout=timeout))
 
     @classmethod
     def open(
@@ -127,9 +129,10 @@ class Ledger(Steward):
             LedgerCorrupt: it is not a ledger, is damaged, or was rolled back.
             UnitError: it protects another unit.
         """
-        if not Path(path).is_file():
+        path = path_of(path)
+        if not path.is_file():
             raise missing()
-        ledger = cls(Connection(Path(path), timeout=timeout, read_only=read_only))
+        ledger = cls(Connection(path, timeout=timeout, read_only=read_only))
         if unit is not None:
             ledger.check_unit(unit)
         if head is not None:

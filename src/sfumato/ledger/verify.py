@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.core.path import path_of
 from sfumato.ledger.chain import read_head, write_head
 from sfumato.ledger.connection import Connection, missing
 from sfumato.ledger.event import COLUMNS, Event
@@ -62,9 +63,10 @@ def verify(path: str | Path, head: str | None = None) -> Verification:
         LedgerError: there is no file, or a newer version wrote it.
         LedgerCorrupt: it is not a ledger, or too damaged to be read.
     """
-    if not Path(path).is_file():
+    path = path_of(path)
+    if not path.is_file():
         raise missing()
-    connection = Connection(Path(path), timeout=30.0, read_only=True)
+    connection = Connection(path, timeout=30.0, read_only=True)
     try:
         with connection.transaction(write=False) as sqlite:
             return replay(sqlite, head)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.core.errors import InputError
+from sfumato.core.path import path_of
 from sfumato.marginals.basis import Floats
 from sfumato.marginals.condition import file_names
 from sfumato.marginals.domain import Places
@@ -95,7 +96,7 @@ def written(
     form: str,
 ) -> list[Path]:
     """Write marginals as files of a folder; return the paths."""
-    where = Path(folder)
+    where = path_of(folder)
     if where.exists() and not where.is_dir():
         raise InputError(f"{where.name!r} is a file. Pass a folder for the tables.")
     where.mkdir(parents=True, exist_ok=True)

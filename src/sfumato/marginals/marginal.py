@@ -19,6 +19,7 @@ from sfumato.release.error import NOISE_ONLY
 from sfumato.release.estimate import Estimate
 from sfumato.release.format import percent, plain
 from sfumato.release.measure import Measure, on_grid
+from sfumato.release.path import new_path
 from sfumato.release.release import Release
 from sfumato.release.tabular import Tabular
 
@@ -84,7 +85,7 @@ class Marginal(Tabular):
     def to_csv(self, path: str | Path) -> None:
         """Write a CSV file: numbers to a thousandth of their noise, intervals rounded outward."""
         numbers = zip(*self._rounded(), strict=True)
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
+        with new_path(path).open("w", encoding="utf-8", newline="") as file:
             out = csv.writer(file, lineterminator="\n")
             out.writerow(self.header)
             out.writerows(zip(*self._keys(), *numbers, strict=True))

@@ -14,7 +14,7 @@ from sfumato.core.number import Exactable, exact, open_unit
 from sfumato.release.compute import Computed, compute
 from sfumato.release.error import IF, NOISE_ONLY, quantity
 from sfumato.release.evaluate import fields
-from sfumato.release.format import percent, plain
+from sfumato.release.format import cell, percent, plain
 from sfumato.release.formula import Formula
 from sfumato.release.measure import view
 from sfumato.release.opaque import refusal
@@ -240,7 +240,7 @@ def _columns(made: Opaque) -> tuple[Values, Values, Values]:
 
 
 def _one(value: object, low: object, high: object) -> str:
-    interval = "" if low is None else f" [{plain(low)}, {plain(high)}]"
+    interval = "" if low is None else f" [{cell(low)}, {cell(high)}]"
     return f"{plain(value)}{interval}"
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import gcd
 from sys import float_info
+from typing import Any
 from unicodedata import category
 
 _LONGEST = 40  # decimals that a program is given before it is given a quotient
 _PLACES = 6  # decimals up to which a rational is written out exactly
-_HUGE = 10**30  # from there on nobody reads the digits: it is the end of an open interval
+_HUGE = 10**30  # from there on nobody reads the digits
+OPEN = 2**100  # neither a number nor its interval is so far from 0, unless it is open
 _JOINERS = "\u200c\u200d"  # part of words in some scripts, and of emoji; harmless
 
 
@@ -31,6 +34,18 @@ def grouped(number: object) -> str:
         ('1,234,567', '1,234,500.05')
     """
     return _written(number, ",")
+
+
+def cell(number: Any, write: Callable[[object], str] = plain) -> str:
+    """Write a number of an answer, or an end of its interval, which may be open.
+
+    Example:
+        >>> cell(12), cell(2**127), cell(Fraction(-(2**127), 3))
+        ('12', '∞', '-∞')
+    """
+    if abs(number) >= OPEN:
+        return "∞" if number > 0 else "-∞"
+    return write(number)
 
 
 def exact_text(number: int | Fraction) -> str:

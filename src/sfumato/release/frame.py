@@ -6,15 +6,14 @@ from fractions import Fraction
 from itertools import compress
 from math import inf
 from operator import not_
-from os import PathLike
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from sfumato.core.errors import InputError, MissingExtra
+from sfumato.core.errors import MissingExtra
 from sfumato.release.error import TOGETHER
-from sfumato.release.format import approximate, percent, plain, printable
+from sfumato.release.format import OPEN, approximate, cell, percent, printable
 from sfumato.release.measure import fits, view
-from sfumato.release.saturation import OPEN
+from sfumato.release.path import new_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,9 +59,7 @@ def to_parquet(release: Release, path: str | Path) -> None:
     """Write the Arrow table, metadata included."""
     from pyarrow import parquet
 
-    if not isinstance(path, str | PathLike):  # any thing has a text, and none is a file by it
-        raise InputError("a file is named by its path. Pass to_parquet('answer.parquet').")
-    parquet.write_table(to_arrow(release), str(path))
+    parquet.write_table(to_arrow(release), new_path(path))
 
 
 def to_text(release: Release) -> str:
@@ -106,7 +103,7 @@ def rows(release: Release, limit: int | None = None) -> Iterator[list[Any]]:
 def _lines(release: Release) -> Iterator[str]:
     keys = len(release.keys)
     table = [[printable(name) for name in release.columns]]
-    table += [[_cell(cell) for cell in row] for row in rows(release, ROWS)]
+    table += [[_cell(each) for each in row] for row in rows(release, ROWS)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
         cells = (
@@ -117,7 +114,7 @@ def _lines(release: Release) -> Iterator[str]:
 
 
 def _cell(value: object) -> str:
-    return plain(value) if type(value) in {int, Fraction} else printable(value)
+    return cell(value) if type(value) in {int, Fraction} else printable(value)
 
 
 def _end_array(ends: tuple[Any, ...], kind: Kind) -> pyarrow.Array:

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 from sfumato.core.errors import InputError
 from sfumato.release.format import grouped, printable
+from sfumato.release.path import new_path
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -149,7 +150,7 @@ class Page:
         """Write the page to a file; without a path, return its text."""
         if path is None:
             return self.html()
-        Path(path).write_text(self.html(), encoding="utf-8", newline="\n")
+        new_path(path).write_text(self.html(), encoding="utf-8", newline="\n")
         return None
 
     def _close(self) -> None:

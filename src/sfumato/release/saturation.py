@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 LARGEST = 2**63 - 1  # where totals end, in steps
 FARTHEST = 2**127  # no total is farther from 0, in steps
-OPEN = 2**100  # neither a number nor its interval is so far from 0, unless it is open
 _RARELY = 1e-12
 
 Marks: TypeAlias = NDArray[np.bool_]

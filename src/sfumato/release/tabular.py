@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.release.frame import need
+from sfumato.release.path import new_path
 
 if TYPE_CHECKING:
     import pandas
@@ -37,7 +38,7 @@ class Tabular:
     def to_csv(self, path: str | Path) -> None:
         """Write a CSV file; floats as they are read back to the last bit."""
         table: Any = self.to_arrow()
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
+        with new_path(path).open("w", encoding="utf-8", newline="") as file:
             out = csv.writer(file, lineterminator="\n")
             out.writerow(table.column_names)
             for batch in table.to_batches(_ROWS):
@@ -47,4 +48,4 @@ class Tabular:
         """Write a Parquet file."""
         from pyarrow import parquet
 
-        parquet.write_table(self.to_arrow(), str(path))
+        parquet.write_table(self.to_arrow(), new_path(path))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
-from os import PathLike
+from os import PathLike, fsdecode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.budget import Budget
-from sfumato.core.errors import BudgetError, InputError, LedgerError, UnitError
+from sfumato.core.errors import AnalystError, BudgetError, InputError, LedgerError, UnitError
+from sfumato.core.path import path_of
 from sfumato.core.schema import Schema
 from sfumato.ledger import Ledger
 from sfumato.noise.rng import system
@@ -26,15 +28,36 @@ def ledger_of(
     budget: Budget,
     unit: Unit,
     analysts: Mapping[str, Budget],
+    analyst: str | None,
 ) -> Ledger:
-    """Open the ledger, or make it; a unit or budget that is not the recorded one is refused."""
+    """Open the ledger, or make it; a unit or budget that is not the recorded one is refused.
+
+    So is an analyst without a share, before a file is made.
+    """
     if not isinstance(budget, Budget):
         raise InputError("a session needs a limit. Pass budget=sf.Budget(epsilon=4).")
-    if given is None:
-        return Ledger.create(None, budget, unit, analysts=analysts)
-    if not isinstance(given, Ledger | str | PathLike):
+    if given is not None and not isinstance(given, Ledger | str | PathLike):
         raise InputError("ledger= is a file, such as 'ledger.db', or a ledger that is open.")
-    ledger = given if isinstance(given, Ledger) else _file(Path(given), budget, unit, analysts)
+    if isinstance(given, Ledger):
+        ledger = given
+    else:
+        draft = Ledger.create(None, budget, unit, analysts=analysts)
+        path = None if given is None else path_of(given)
+        if path is None or not path.exists():
+            _admit(draft, analyst)
+        ledger = draft if path is None else _file(path, budget, unit, analysts)
+    with ExitStack() as undo:
+        if not isinstance(given, Ledger):
+            undo.callback(ledger.close)
+        _check(ledger, budget, unit, None if isinstance(given, Ledger) else analysts)
+        _admit(ledger, analyst)
+        undo.pop_all()
+    return ledger
+
+
+def _check(
+    ledger: Ledger, budget: Budget, unit: Unit, analysts: Mapping[str, Budget] | None
+) -> None:
     ledger.check_unit(unit)
     if ledger.budget != budget:
         raise BudgetError(
@@ -42,14 +65,24 @@ def ledger_of(
             f"with a declaration would be none. Declare what the ledger has, or have the owner "
             f"raise it first: sfumato budget CONTRACT --epsilon ..., or ledger.raise_budget(...)."
         )
-    if not isinstance(given, Ledger) and ledger.analysts != dict(analysts):
+    if analysts is not None and ledger.analysts != dict(analysts):
         raise BudgetError(
             "the ledger records other shares of analysts than are declared now, and only what it "
             "records is enforced. Declare what it has (see `sfumato ledger show`), or have the "
             "owner give the share: sfumato budget CONTRACT --analyst NAME --epsilon ..., or "
             "ledger.raise_budget(budget, analyst)."
         )
-    return ledger
+
+
+def _admit(ledger: Ledger, analyst: str | None) -> None:
+    """Refuse an analyst without a share before anything is asked."""
+    if analyst is not None:
+        ledger.remaining(analyst)
+    elif ledger.analysts:
+        raise AnalystError(
+            "this ledger gives analysts shares of the budget, so everybody who asks has a name. "
+            "Pass analyst=."
+        )
 
 
 def _file(path: Path, budget: Budget, unit: Unit, analysts: Mapping[str, Budget]) -> Ledger:
@@ -124,14 +157,26 @@ def each(given: Any, name: str) -> Any:
 
 def label_of(version: Any) -> str | None:
     """Return what the owner calls this state of a table; None if it is not said."""
-    if version is None or isinstance(version, str):
+    if version is None or (isinstance(version, str) and version):
         return version
     raise InputError("version= is a text that names this state of the data, such as '2026-11'.")
 
 
+def labels_of(version: Any, tables: Iterable[Source]) -> dict[Source, str | None]:
+    """Return what the owner calls the state of each table; a name that no table has is refused."""
+    found = {table: label_of(each(version, table.name)) for table in tables}
+    names = [table.name for table in found]
+    if isinstance(version, Mapping) and (wrong := [name for name in version if name not in names]):
+        raise InputError(
+            f"version= names a table {wrong[0]!r}, which is not here, so that answers about older "
+            f"data would be given again. The tables are: {', '.join(names)}."
+        )
+    return found
+
+
 def kept_files(given: Iterable[Any]) -> set[Path]:
     """Return the files among what a session was given: nothing may be written over them."""
-    texts = [str(each) for each in given if isinstance(each, str | PathLike)]
+    texts = [fsdecode(each) for each in given if isinstance(each, str | PathLike)]
     return {Path(text.removeprefix("duckdb:").partition("#")[0]).resolve() for text in texts} | {
         Path(text).resolve() for text in texts
     }
@@ -140,7 +185,7 @@ def kept_files(given: Iterable[Any]) -> set[Path]:
 def name_of(source: Any) -> str:
     """Return what a table is called if nobody names it."""
     if isinstance(source, str | PathLike):
-        file, table = str(source), ""
+        file, table = fsdecode(source), ""
         if file.startswith("duckdb:"):
             file, _, table = file.removeprefix("duckdb:").partition("#")
         return table or Path(file).name.split(".")[0] or "table"
@@ -149,7 +194,7 @@ def name_of(source: Any) -> str:
 
 def first_label(source: Any) -> str:
     """Return the label of a file for which nobody gave one: another path is other data."""
-    path = str(Path(str(source)).absolute())
+    path = str(Path(fsdecode(source)).absolute())
     return f"1 at {hashlib.sha256(path.encode(errors='surrogateescape')).hexdigest()[:12]}"
 
 

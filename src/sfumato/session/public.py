@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from math import lcm
+from os import fsdecode
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def read_public(given: object, name: str) -> dict[str, Sequence[Any]]:
     import pyarrow as pa
 
     if hasattr(given, "__fspath__"):
-        given = str(given)
+        given = fsdecode(given)
     try:
         if isinstance(given, Mapping):
             held: dict[str, Sequence[Any]] = {str(c): list(values) for c, values in given.items()}

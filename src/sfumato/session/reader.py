@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from sfumato.session.part import Asked
 
 _COPIED = 2**30  # bytes of all copies of a release
-_PART = 2**24  # rows of some units that are fetched at a time, where one pass is not enough
+_PART = 2**24  # weight of the rows of some units that may stay, where one pass is not enough
 
 
 class Statement(Protocol):
@@ -41,9 +42,9 @@ class Reader:
     """Runs statements; what they read truncated is truncated once, by the caps of its node.
 
     Rows that cannot stay are dropped while they come. Where many are left, the table is read again,
-    some units at a time. So memory is bounded by what is kept and by a piece of fixed size, however
-    many rows a unit has. What is kept is dropped after the last statement that reads it. A table
-    that many statements read is read once, if it is small enough to be copied.
+    some units at a time. So memory is bounded by what may stay of each unit and by a piece of fixed
+    size, however many rows a unit has. What is kept is dropped after the last statement that reads
+    it. A table that many statements read is read once, if it is small enough to be copied.
     """
 
     __slots__ = ("_backend", "_copied", "_copies", "_kept", "_key", "_uses")
@@ -102,14 +103,16 @@ class Reader:
 
         read, given = (self._backend.dialect, names, self._copies), self._given(node, {}, names)
         sql, short = lowered_turns(node, *read, in_parts=False), partial(_kept, node, once=True)
-        if (table := self._backend.stream(short, sql, *given)) is not None:
-            return table
-        parts = 1 + self._backend.run(lowered_size(node, *read), *given)["n"][0].as_py() // _PART
-        sql, found = lowered_turns(node, *read, in_parts=True), []
+        found = self._backend.stream(short, sql, *given)
+        if not isinstance(found, Fraction):
+            return found
+        rows = self._backend.run(lowered_size(node, *read), *given)["n"][0].as_py()
+        parts = 1 + int(rows * found) // _PART
+        sql, kept = lowered_turns(node, *read, in_parts=True), []
         for part in range(parts):
             given = self._given(node, {"part": part, "parts": parts}, names)
-            found.append(self._backend.stream(partial(_kept, node, once=False), sql, *given))
-        return pa.concat_tables(found)
+            kept.append(self._backend.stream(partial(_kept, node, once=False), sql, *given))
+        return pa.concat_tables(kept)
 
     def _given(
         self, node: Node, given: Mapping[str, object], names: Mapping[Truncate, str]
@@ -130,11 +133,15 @@ def _within(room: int, batches: pa.RecordBatchReader) -> pa.Table | None:
     return pa.Table.from_batches(held, batches.schema) if room >= 0 else None
 
 
-def _kept(node: Truncate, batches: pa.RecordBatchReader, *, once: bool) -> pa.Table | None:
-    """Return the rows of some units that stay; None where they are all, and too many to hold."""
-    listed = Shortlist(node, batches.schema)
+def _kept(node: Truncate, batches: pa.RecordBatchReader, *, once: bool) -> pa.Table | Fraction:
+    """Return the rows of some units that stay; of all, where they weigh too much, what a row does.
+
+    That is, what all that may stay weigh for each row that came.
+    """
+    listed, came = Shortlist(node, batches.schema), 0
     for batch in batches:
         listed.add(batch)
+        came += batch.num_rows
         if once and listed.long:
-            return None
+            return Fraction(listed.long, came)
     return listed.kept()

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.budget import Budget
 from sfumato.core.errors import (
-    AnalystError,
     InputError,
     UnknownName,
 )
 from sfumato.core.listing import listed
 from sfumato.core.number import show
+from sfumato.core.path import path_of
 from sfumato.core.schema import Column, Schema
 from sfumato.ledger import Ledger
 from sfumato.noise import FixedWork, Rng, system
@@ -26,10 +26,9 @@ from sfumato.session.contract import Contract
 from sfumato.session.kernel import measure
 from sfumato.session.opening import (
     declared,
-    each,
     first_label,
     kept_files,
-    label_of,
+    labels_of,
     ledger_of,
     name_of,
     nonce,
@@ -140,13 +139,16 @@ class Session:
             facts = Schema(schema) if isinstance(schema, dict) else schema
             called = name_of(source) if name is None else name
             tables = {Source(called, facts, unit, rows, sampled): source}  # type: ignore[arg-type]
-        backend = DuckDB.open(tables)
-        opened = ledger_of(ledger, budget, unit_of_all(tables), {})
+        stated = labels_of(version, tables)
+        with ExitStack() as undo:  # what is refused leaves nothing open
+            backend = undo.enter_context(closing(DuckDB.open(tables)))
+            opened = ledger_of(ledger, budget, unit_of_all(tables), {}, analyst)
+            undo.pop_all()
         labels = {}
         for table, given in tables.items():
             is_file = isinstance(given, str | PathLike)
             kept = opened.version(table.name) or first_label(given) if is_file else nonce()
-            labels[table] = label_of(each(version, table.name)) or kept
+            labels[table] = stated[table] or kept
         self._begin(labels, backend, opened, analyst, public or {}, pace)
         self._lent = isinstance(ledger, Ledger)
         self._kept = kept_files([*tables.values(), *(public or {}).values(), ledger])
@@ -156,8 +158,12 @@ class Session:
         from sfumato.backends.duckdb import DuckDB
 
         tables = {t.relation: t for t in contract.tables.values()}
-        backend = DuckDB.open({source: t.location for source, t in tables.items()})
-        ledger = ledger_of(contract.ledger, contract.budget, contract.unit, contract.analysts)
+        with ExitStack() as undo:
+            found = {source: t.location for source, t in tables.items()}
+            backend = undo.enter_context(closing(DuckDB.open(found)))
+            facts = (contract.ledger, contract.budget, contract.unit, contract.analysts)
+            ledger = ledger_of(*facts, analyst)
+            undo.pop_all()
         session = cls.__new__(cls)
         versions = {
             source: t.version or ledger.version(t.name) or first_label(t.location)
@@ -187,13 +193,6 @@ class Session:
         self._lent = self._closed = False
         self._kept = set[Path]()
         self._versions = {source.name: label for source, label in versions.items()}
-        if analyst is not None:
-            ledger.remaining(analyst)  # refuses one without a share before anything is asked
-        elif ledger.analysts:
-            raise AnalystError(
-                "this ledger gives analysts shares of the budget, so everybody who asks has a "
-                "name. Pass analyst=."
-            )
         if ledger.durable:  # an edit of what is declared is an event of its own
             for source in versions:
                 ledger.declare(source.name, source)
@@ -449,12 +448,13 @@ class Session:
             title=title,
             analyst=self._analyst,
         )
-        if path is not None and Path(path).resolve() in self._kept:
+        where = None if path is None else path_of(path)
+        if where is not None and where.resolve() in self._kept:
             raise InputError(
-                f"{Path(path).name!r} is data, a contract or a ledger, and writing there would "
+                f"{where.name!r} is data, a contract or a ledger, and writing there would "
                 f"destroy it. Pass another file."
             )
-        return made.page().write(None if path is None else Path(path))
+        return made.page().write(where)
 
     def close(self) -> None:
         """Close the data, and the ledger unless another session lent it."""

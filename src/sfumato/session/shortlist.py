@@ -15,7 +15,7 @@ from sfumato.relation.source import HIDDEN
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Weights: a row counts once for every 64 bytes of it, and at least once.
+# Weights: of every 64 bytes one, and of no table less than its rows.
 _PIECE = 2**24  # what is looked at together when it comes
 _LIST = 2**25  # what was left of many pieces and is looked at once more, for units are in several
 
@@ -53,9 +53,9 @@ class Shortlist:
             self._room = max(_LIST, 2 * _weight(self._listed))
 
     @property
-    def long(self) -> bool:
-        """Whether many rows were left when all on the list were looked at together."""
-        return self._room > _LIST
+    def long(self) -> int:
+        """What was left when all on the list were looked at together, where it was much; else 0."""
+        return self._room // 2 if self._room > _LIST else 0
 
     def kept(self) -> pa.Table:
         """Return the rows that stay if no more come, under the names of the relation."""

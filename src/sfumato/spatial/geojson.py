@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from sfumato.core.errors import InputError
 from sfumato.release.format import printable
+from sfumato.release.path import new_path
 from sfumato.spatial.polygon import Polygon
 from sfumato.spatial.table import CellTable
 
@@ -67,7 +68,7 @@ def lines(table: CellTable, about: Mapping[str, Any] | None = None) -> Iterator[
 
 def write(path: str | Path, table: CellTable, about: Mapping[str, Any] | None = None) -> None:
     """Write all cells as a GeoJSON file; see `lines`."""
-    with Path(path).open("w", encoding="utf-8", newline="") as file:
+    with new_path(path).open("w", encoding="utf-8", newline="") as file:
         file.writelines(lines(table, about))
 
 

@@ -16,6 +16,7 @@ from sfumato.core.errors import InputError, RangeError
 from sfumato.release.chart import layered, to_png, to_svg
 from sfumato.release.estimate import Estimate
 from sfumato.release.format import percent, plain, printable
+from sfumato.release.path import new_path
 from sfumato.spatial.box import Box, Floats
 from sfumato.spatial.heatmap import heatmap
 from sfumato.spatial.pooled import pooled, shares
@@ -113,7 +114,7 @@ def save(made: alt.TopLevelMixin, path: str | Path) -> None:
     Raises:
         InputError: the path ends neither in .svg nor in .png.
     """
-    where = Path(path)
+    where = new_path(path)
     if where.suffix.lower() == ".svg":
         where.write_text(to_svg(made), encoding="utf-8")
     elif where.suffix.lower() == ".png":

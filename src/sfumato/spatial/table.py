@@ -13,6 +13,7 @@ import numpy as np
 
 from sfumato.core.errors import InputError, NumberError
 from sfumato.release.estimate import Estimate
+from sfumato.release.path import new_path
 from sfumato.release.tabular import Tabular
 from sfumato.spatial.box import Box, Floats, boxes
 
@@ -93,7 +94,7 @@ class CellTable(Tabular):
 
     def to_csv(self, path: str | Path) -> None:
         """Write a CSV file: counts to a thousandth of their noise, intervals rounded outward."""
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
+        with new_path(path).open("w", encoding="utf-8", newline="") as file:
             out = csv.writer(file, lineterminator="\n")
             out.writerow(self.to_arrow().column_names)
             for ends, (*found, _) in zip(self.cells.tolist(), self.rounded(_FINER), strict=True):

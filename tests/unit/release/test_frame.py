@@ -7,7 +7,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import sfumato as sf
+from sfumato.cli.listing import as_csv, as_text
 from sfumato.core.errors import InputError, MissingExtra
+from sfumato.ledger import Ledger
 from sfumato.release import Release
 from sfumato.release.measure import Measure
 
@@ -83,9 +86,33 @@ def test_open_ends_are_missing_or_infinite(by_zone, kind, low, high, steps):
     assert Release.from_json(release.to_json()) == release
 
 
-@pytest.mark.parametrize("path", [None, 3, ["a.parquet"]])
-def test_file_without_a_path_is_refused(by_zone, tmp_path, monkeypatch, path):
+@pytest.mark.parametrize("path", [3, ["a.parquet"], ""])
+@pytest.mark.parametrize("form", ["parquet", "html"])
+def test_file_without_a_path_is_refused(by_zone, tmp_path, monkeypatch, form, path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="path"):
-        by_zone.to_parquet(path)
+        getattr(by_zone, f"to_{form}")(path)
+    with pytest.raises(InputError, match="path"):
+        by_zone.to_parquet(None)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("form", ["parquet", "html"])
+def test_ledger_is_not_written_over(by_zone, tmp_path, form):
+    path = tmp_path / "trips.ledger"
+    Ledger.create(path, sf.Budget(1), sf.Unit.row()).close()
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="ledger"):
+        getattr(by_zone, f"to_{form}")(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["integer", "rational"])
+def test_open_ends_are_shown_as_infinite(by_zone, kind):
+    measure = Measure("n", (5, 5), (-(2**127), 1), (2**127, 9), kind=kind)
+    shown = replace(by_zone, keys=(("zone", ("A", "B")),), measures=(measure,))
+    assert "-∞" in str(shown)
+    assert "e+38" not in str(shown)
+    assert "[-∞, ∞]" in repr(shown["n"])
+    assert "-∞" in as_text(shown)
+    assert ",5,-inf,inf" in as_csv(shown)

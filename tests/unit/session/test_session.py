@@ -1,5 +1,6 @@
 """Sessions: what they open, what they remember, what they refuse."""
 
+import gc
 import pickle
 from pathlib import Path
 
@@ -18,12 +19,14 @@ from sfumato.core.errors import (
     BudgetExceeded,
     ContractError,
     InputError,
+    LedgerError,
     SchemaError,
     SfumatoError,
     UnitError,
     UnknownName,
 )
 from sfumato.core.loss import Pure
+from sfumato.ledger import Ledger, connection
 
 FRAME = pa.table({"zone": ["A", "B", "A", "C"], "age": [30, 41, 22, 60]})
 DECLARED = {
@@ -343,3 +346,41 @@ def test_frames_of_pandas_keep_their_own_values():
 def test_path_may_be_a_path_or_text(tmp_path):
     file = written(tmp_path, "trips.parquet")
     assert counted(sf.Session(str(file), **DECLARED)) == counted(sf.Session(Path(file), **DECLARED))
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        ({"version": 3}, InputError),
+        ({"version": ""}, InputError),
+        ({"version": {"trips": "1", "town": "2"}}, InputError),
+        ({"analyst": ""}, SfumatoError),
+        ({"budget": 3}, InputError),
+    ],
+)
+def test_refused_session_leaves_no_ledger(tmp_path, more, error):
+    before = len(connection._live)
+    path = tmp_path / "trips.ledger"
+    with pytest.raises(error):
+        sf.Session(FRAME, **{**DECLARED, "ledger": path, "name": "trips", **more})
+    assert not list(tmp_path.iterdir())
+    gc.collect()
+    assert len(connection._live) <= before
+
+
+def test_refused_session_closes_the_ledger_that_it_opened(tmp_path, monkeypatch):
+    path, closed = tmp_path / "trips.ledger", []
+    sf.Session(FRAME, **DECLARED, ledger=path).close()
+    close = Ledger.close
+    monkeypatch.setattr(Ledger, "close", lambda self: (closed.append(self), close(self)))
+    with pytest.raises(BudgetError):
+        sf.Session(FRAME, **{**DECLARED, "budget": sf.Budget(1)}, ledger=path)
+    assert closed
+
+
+def test_ledger_is_no_folder_and_has_a_name(tmp_path):
+    for path in ("", "a\0b", "x" * 300, 3):
+        with pytest.raises(InputError):
+            sf.Session(FRAME, **DECLARED, ledger=path)
+    with pytest.raises(LedgerError):
+        sf.Session(FRAME, **DECLARED, ledger=tmp_path)
