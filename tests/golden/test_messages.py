@@ -79,7 +79,7 @@ def without_pandas():
 
 
 def without_entropy():
-    with patch("os.urandom", side_effect=OSError):
+    with patch("sfumato.noise.rng.os.urandom", side_effect=OSError):
         SystemRng().words(1)
 
 

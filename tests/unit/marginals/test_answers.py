@@ -138,22 +138,33 @@ def test_conditions_that_no_row_can_meet_are_refused(answer, conditions):
         answer.count(conditions)
 
 
-def test_nonnegative_marginals_are_nearer_and_still_add_up(answer, data):
+def test_nonnegative_marginals_still_add_up(answer):
     made = answer.nonnegative()
-    worse = better = 0.0
     for names in answer.marginals:
-        table, exact = made.table(*names), counted(data, *names)
+        table = made.table(*names)
         assert table.value.min() >= 0
         assert ((table.low <= table.value) & (table.value <= table.high)).all()
         assert (table.low >= 0).all()
-        worse += float(((answer.table(*names).value - exact) ** 2).sum())
-        better += float(((table.value - exact) ** 2).sum())
-    assert min(answer.table(*names).value.min() for names in answer.marginals) < -5
-    assert better < worse
     assert np.allclose(made.table("a", "b").value.sum(axis=1), made.table("a").value, atol=1e-8)
     assert np.allclose(made.table("a", "c").value.sum(axis=1), made.table("a").value, atol=1e-8)
     assert np.isclose(made.table().value, answer.table().value)
     assert "non-negative" in repr(made)
+
+
+def test_nonnegative_marginals_are_nearer_as_a_rule(data):
+    # One release in two hundred is better off as it was measured; twenty together never are.
+    lab = sf.lab.table(data, {"a": 6, "b": 3, "c": 2})
+    measured = corrected = below = 0.0
+    for _ in range(20):
+        answer = sf.marginals.release(lab, workload=sf.marginals.all(2), rho="0.02")
+        made = answer.nonnegative()
+        for names in answer.marginals:
+            exact = counted(data, *names)
+            measured += float(((answer.table(*names).value - exact) ** 2).sum())
+            corrected += float(((made.table(*names).value - exact) ** 2).sum())
+            below = min(below, float(answer.table(*names).value.min()))
+    assert below < -5
+    assert corrected < 0.8 * measured
 
 
 def test_nonnegative_leaves_alone_what_is_so_already():
