@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,11 +18,7 @@ _BESIDE = ("-wal", "-journal", "-shm")  # what SQLite keeps beside a file
 
 
 @contextmanager
-def new_file(
-    path: Path,
-    taken: Callable[[], LedgerError] = exists,
-    failed: Callable[[], LedgerError] = unwritable,
-) -> Iterator[Path]:
+def new_file(path: Path, *, copy: bool = False) -> Iterator[Path]:
     """Make a file under another name, which gets its own when the block is left.
 
     So there is never half a copy under that name, and nothing is written over. That other name is
@@ -30,12 +26,12 @@ def new_file(
 
     Args:
         path: its own name.
-        taken: what is said if there is a file of that name.
-        failed: what is said if none can be written there.
+        copy: whether it is a copy of a ledger, of which refusals then speak.
 
     Raises:
         LedgerError: there is a file already, or it cannot be written.
     """
+    taken, failed = (occupied, uncopied) if copy else (exists, unwritable)
     try:
         logs = [log for log in _beside(path)[:2] if log.exists() and log.stat().st_size]
         if path.exists():

@@ -42,9 +42,9 @@ class Steward(View):
         Raises:
             LedgerError: there is a file already, or it cannot be written.
         """
-        from sfumato.ledger.backup import check, new_file, occupied, uncopied
+        from sfumato.ledger.backup import check, new_file
 
-        with new_file(path_of(path).absolute(), occupied, uncopied) as part:
+        with new_file(path_of(path).absolute(), copy=True) as part:
             with self._journal(write=False) as journal:
                 head = journal.copy(part)
             check(part, head)
