@@ -15,7 +15,6 @@ from sfumato.accounting.composition import compose, parallel
 from sfumato.accounting.convert import rho_within, zcdp_delta, zcdp_epsilon
 from sfumato.accounting.explain import Explanation, explain
 from sfumato.accounting.filter import charge, fits, remaining, spend
-from sfumato.accounting.gaussian import gaussian_reference_epsilon, gaussian_reference_sigma
 from sfumato.accounting.gaussian_dp import gaussian_dp_delta, gaussian_dp_epsilon, mu
 from sfumato.accounting.graph import Conversion, conversions, convert
 from sfumato.accounting.group import group
@@ -27,6 +26,7 @@ from sfumato.accounting.participation import (
     participation,
 )
 from sfumato.accounting.price import price
+from sfumato.accounting.reference import gaussian_reference_epsilon, gaussian_reference_sigma
 from sfumato.accounting.renyi import renyi, renyi_delta, renyi_epsilon
 from sfumato.accounting.risk import (
     advantage,

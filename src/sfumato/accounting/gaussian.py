@@ -1,4 +1,4 @@
-"""The exact privacy curve of one discrete Gaussian, and reference values of the continuous one.
+"""The exact privacy curve of one discrete Gaussian.
 
 Two discrete Gaussians that lie Δ apart have a likelihood ratio that falls in x, so the event that
 tells them apart best is x <= c, and δ(ε) = P(X <= c) − e^ε·P(X <= c − Δ) for the largest integer c
@@ -15,7 +15,6 @@ from functools import lru_cache
 from sfumato.accounting.grid import dyadic, index_below, least_near, rational_up
 from sfumato.accounting.tail import tail, total
 from sfumato.core.interval import DIGITS, Interval, directed
-from sfumato.core.number import Exactable, open_unit, positive
 
 _SANE = 300  # decimal exponent of a step that the search may take
 
@@ -63,60 +62,6 @@ def gaussian_epsilon(sigma: Fraction, shift: int, delta: Fraction) -> Fraction:
     guess = index_below(_newton(sigma, shift, delta))
     index = least_near(lambda i: gaussian_delta(sigma, shift, dyadic(i)) <= delta, guess)
     return dyadic(index)
-
-
-def gaussian_reference_epsilon(rho: Exactable, delta: Exactable) -> float:
-    """Return ε of the *continuous* Gaussian with l2²/(2σ²) = ρ: to compare with, not to rely on.
-
-    The noise that is drawn is discrete, and a float has no direction of rounding.
-
-    Theorem: [BW18, Thm 8]
-
-    Example:
-        >>> round(gaussian_reference_epsilon("0.5", "1e-6"), 3)
-        4.887
-    """
-    mu = math.sqrt(2 * float(positive(rho, "rho")))
-    target = float(open_unit(delta, "delta"))
-    low, high = 0.0, 1.0
-    while _reference_delta(mu, high) > target:
-        high *= 2
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (low, middle) if _reference_delta(mu, middle) <= target else (middle, high)
-    return high
-
-
-def gaussian_reference_sigma(epsilon: Exactable, delta: Exactable) -> float:
-    """Return σ of the *continuous* Gaussian for shift 1 and (ε, δ): to compare with only.
-
-    Theorem: [BW18, Thm 8]
-
-    Example:
-        >>> round(gaussian_reference_sigma(1, "1e-6"), 5)
-        4.22468
-    """
-    loss, target = float(positive(epsilon, "epsilon")), float(open_unit(delta, "delta"))
-    low, high = 0.0, 1.0
-    while _reference_delta(1 / high, loss) > target:
-        high *= 2
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (
-            (low, middle) if _reference_delta(1 / middle, loss) <= target else (middle, high)
-        )
-    return high
-
-
-def _reference_delta(mu: float, epsilon: float) -> float:
-    """Return Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) for μ = shift/σ."""
-    first, second = _phi(mu / 2 - epsilon / mu), _phi(-mu / 2 - epsilon / mu)
-    # In logarithms, since e^ε alone may overflow; the second term is never above the first.
-    return first - (math.exp(epsilon + math.log(second)) if second else 0.0)
-
-
-def _phi(x: float) -> float:
-    return math.erfc(-x / math.sqrt(2)) / 2
 
 
 def _digits(sigma: Fraction, shift: int) -> int:

@@ -17,9 +17,9 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from sfumato.accounting.convert import zcdp_epsilon
-from sfumato.accounting.gaussian import gaussian_reference_epsilon
 from sfumato.accounting.grid import FINEST, dyadic, index_below, least_near, rational_up
 from sfumato.accounting.pure import basic_epsilon, fold, own_delta
+from sfumato.accounting.reference import gaussian_reference_epsilon
 from sfumato.accounting.tail import mills, pi
 from sfumato.core.errors import LossError
 from sfumato.core.interval import Interval

@@ -12,8 +12,9 @@ from typing import Literal, TypeAlias
 
 from sfumato.accounting.convert import rho_within
 from sfumato.accounting.curve import delta as delta_of
-from sfumato.accounting.gaussian import gaussian_delta, gaussian_reference_sigma
+from sfumato.accounting.gaussian import gaussian_delta
 from sfumato.accounting.grid import dyadic, index_above, least_near, rational_up, shorten_up
+from sfumato.accounting.reference import about_sigma
 from sfumato.accounting.tail import tail, total
 from sfumato.core.errors import RangeError
 from sfumato.core.interval import DIGITS, Interval
@@ -120,9 +121,8 @@ def least_sigma(move: Move, epsilon: Fraction, delta: Fraction) -> Fraction:
 
     With several groups, some of which one unit may change while it makes others, δ less a little.
     """
-    if move.groups == 1:  # summed, from about where the continuous law would have it
-        rare = max(delta, Fraction(1, 10**15))  # floats do not reach further
-        guess = move.most * Fraction(gaussian_reference_sigma(epsilon, rare))
+    if move.groups == 1:  # summed
+        guess = about_sigma(move.most, epsilon, delta)
 
         def enough(sigma: Fraction) -> bool:
             return gaussian_delta(sigma, move.most, epsilon) <= delta
