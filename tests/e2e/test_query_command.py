@@ -283,6 +283,16 @@ def test_repeated_question_is_free_and_the_same(town):
     assert "left: ε = 999" in again.stderr
 
 
+def test_stored_answer_of_another_analyst_is_paid_in_an_entry_of_ones_own(tmp_path):
+    town = Town(tmp_path, shares=SHARES)
+    question = ("--group-by", "region", "--count", "--epsilon", "0.25", "--analyst")
+    first, theirs, again = (town.ask(*question, who) for who in ("ana", "bob", "bob"))
+    assert first.stdout == theirs.stdout == again.stdout
+    paid = next(e for e in town.ledger.history() if e.kind == "given")
+    assert f"paid ε = 0.25, ρ = 0.03109, ledger entry {paid.seq}; left: ε = 0.25" in theirs.stderr
+    assert f"paid nothing more: answered before, in ledger entry {paid.seq};" in again.stderr
+
+
 def test_request_id_means_one_question_for_ever(town):
     first = town.ask("--count", "--epsilon", 1, "--request", "monday")
     assert town.ask("--count", "--epsilon", 1, "--request", "monday").stdout == first.stdout

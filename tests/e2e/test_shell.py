@@ -352,6 +352,10 @@ def test_history_shows_what_one_asked_and_nothing_of_others(tmp_path):
     assert "left   ε = 17" in hers.stdout
     assert "zone = 'A'" not in hers.stdout
     assert "zone = 'A'" in trips.run("\\history", "--analyst", "ana").stdout
+    given = trips.run(f"{asked}\n\\history", "--analyst", "bob")
+    assert "stored answer" in given.stdout  # which bob had not had
+    assert "zone = 'A'" in given.stdout
+    assert "given again" not in given.stdout
     again = trips.run(f"{asked}\n\\history", "--analyst", "bob")
     assert "given again" in again.stdout
 

@@ -19,6 +19,7 @@ _OUTCOMES = {
     "fault": "failed; the charge stands",
     "returned": "given back, nothing was read",
 }
+_STORED = "stored answer"  # one that others asked for, charged to who is given it
 _MEASURED = re.compile(r"\w+ is (?:the )?(?P<what>.+)", re.DOTALL)
 _ASKED = "asked of "
 _COLUMNS = re.compile(r"[\d,]+ (weighted )?sums? of |an edge of |how many coefficients ")
@@ -36,12 +37,16 @@ def past(ledger: Ledger, analyst: str | None) -> list[list[str]]:
     events = ledger.history()
     last = {event.ref: event.kind for event in events if event.ref is not None}
     asked = {entry.seq: question(stored) for entry, stored in ledger.answers()}
+    reserved = {event.seq: event.ref for event in events if event.kind == "settled"}
     rows = []
     for event in events:
         if event.analyst != (analyst or "") or event.kind not in ("reserved", "given"):
             continue
-        source = event.ref if event.kind == "given" else event.seq
-        what = "given again" if event.kind == "given" else _outcome(last.get(event.seq))
+        source: int | None = event.seq
+        what = _outcome(last.get(event.seq))
+        if event.kind == "given":
+            source = reserved.get(event.ref or 0)
+            what = "given again" if event.charge is None else _STORED
         rows.append(
             [
                 str(event.seq),

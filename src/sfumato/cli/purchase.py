@@ -53,11 +53,21 @@ class Purchase:
             paid = "nothing more: answered before" if again else str(charge_of(self.plan))
         elif release.receipt is None:
             paid = "nothing: the answer is declared"
-        elif _entry(release.receipt) <= self._before and left == self._left:
-            paid = f"nothing more: answered before, in ledger entry {_entry(release.receipt)}"
+        elif (entry := self._charged(release.receipt)) <= self._before:
+            paid = f"nothing more: answered before, in ledger entry {entry}"
         else:
-            paid = f"{charge_of(self.plan)}, ledger entry {_entry(release.receipt)}"
+            paid = f"{charge_of(self.plan)}, ledger entry {entry}"
         return f"paid {paid}; left: {left}"
+
+    def _charged(self, receipt: str) -> int:
+        """Return the entry that charged who asks; of an answer that others paid for, their own."""
+        from sfumato.session.holdings import Holdings
+
+        entry, ledger = _entry(receipt), self.session.ledger
+        if entry > self._before or not ledger.analysts:  # without shares it is paid for once
+            return entry
+        held = Holdings.of(ledger.history(), self.session.analyst).charged
+        return held[entry].seq if entry in held else entry
 
     def interrupted(self) -> str:
         """Say what became of a request that somebody stopped half-way."""

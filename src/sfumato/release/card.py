@@ -217,10 +217,9 @@ def _record(release: Release, record: Record | None) -> Facts:
         )
         facts.append(("Receipt", f"{printable(release.receipt)}; {kept}"))
     if record is not None:
-        who = f" to {printable(record.analyst)}" if record.analyst else ""
         whose = f" by {printable(record.holder)}" if record.holder else ""
         facts += [
-            ("Charged", f"{record.charge.said}{who}, {printable(record.time)}"),
+            ("Charged", _charged(record)),
             (
                 "All together",
                 f"{_one_of(record)}. All that it ever admits stays within {record.budget.said}, "
@@ -239,9 +238,30 @@ def _record(release: Release, record: Record | None) -> Facts:
     return tuple(facts)
 
 
+def _charged(record: Record) -> str:
+    who = f" to {printable(record.analyst)}" if record.analyst else ""
+    if record.holder and not record.analyst:
+        who = " to another analyst"
+    said = f"{record.charge.said}{who}, {printable(record.time)}"
+    if not record.given:
+        return said
+    entry = printable(record.given.partition(":")[0])
+    return (
+        f"{said}, in ledger entry {entry}, which gave the stored answer; it costs the total nothing"
+    )
+
+
 def _one_of(record: Record) -> str:
-    more = record.answers > 1
-    return f"One of {record.answers} answers from this ledger" if more else "The only answer so far"
+    more, who = record.answers > 1, printable(record.holder)
+    if not record.holder:
+        several = f"One of {record.answers} answers from this ledger"
+        return several if more else "The only answer so far"
+    if record.analyst:
+        several = f"One of {record.answers} answers that {who} has from this ledger"
+        return several if more else f"The only answer that {who} has so far"
+    count = f"{record.answers} answer{'s' if more else ''}" if record.answers else "no answer"
+    them = f", and this is {'none of them' if more else 'another one'}" if record.answers else ""
+    return f"{who} has {count} from this ledger{them}"
 
 
 def _values(release: Release, record: Record | None) -> dict[str, Any]:

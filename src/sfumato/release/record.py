@@ -41,15 +41,17 @@ class Record:
     Attributes:
         table: the table that was asked.
         version: the public label of its data.
-        analyst: who asked; empty if nobody is named.
+        analyst: who was charged; empty if nobody is named, or for a holder somebody else.
         time: when it was charged, UTC, by the clock of the machine.
         charge: what was added to the sums.
-        answers: how many answers the ledger holds, this one included; of the holder, if any.
+        answers: how many answers the ledger holds; if there is a holder, how many they have.
         budget: the limit for all analysts together.
         spent: what was charged for all answers together, or for the holder's.
         remaining: what is left of the limit, or of the holder's share.
         head: the last entry's number and hash.
         holder: the analyst whose view this is; empty where it is the owner's.
+        given: number and hash of the entry that charged the holder for an answer which the ledger
+            had stored for somebody else; empty where the entry of the receipt charged them.
     """
 
     table: str
@@ -63,6 +65,7 @@ class Record:
     remaining: Figures
     head: str
     holder: str = ""
+    given: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for programs; numbers as exact text."""
@@ -76,4 +79,5 @@ class Record:
             **{name: getattr(self, name).to_dict() for name in figures},
             "head": self.head,
             "holder": self.holder or None,
+            "given": self.given or None,
         }

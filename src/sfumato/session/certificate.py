@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -19,45 +18,42 @@ if TYPE_CHECKING:
     from sfumato.ledger.event import Event
     from sfumato.ledger.view import View
     from sfumato.release.release import Release
+    from sfumato.session.holdings import Holdings
 
 
-def recorded(
-    ledger: View,
-    release: Release,
-    holder: str | None = None,
-    events: Sequence[Event] | None = None,
-) -> Record:
+def recorded(ledger: View, release: Release, holdings: Holdings) -> Record:
     """Return what a ledger says about a release that it paid for.
 
     Args:
         ledger: the ledger.
         release: the release, with its receipt.
-        holder: the analyst who looks; others' names and sums are then left out.
-        events: all entries of the ledger, where they were read already.
+        holdings: the answers of who looks; others' names and sums are left out for an analyst.
 
     Raises:
         InputError: the ledger did not pay for it.
     """
-    events = ledger.history() if events is None else events
+    holder, events = holdings.holder, holdings.events
     entry = next((e for e in events if write_head(e.seq, e.hash) == release.receipt), None)
     if entry is None or entry.charge is None:
         raise InputError(
             "this release was not paid from this ledger, which can say nothing about it: its "
             "receipt names another entry, or none. Use the session that made it, or release.card()."
         )
-    settled = [e for e in events if e.kind == "settled" and holder in (None, e.analyst)]
+    theirs = holdings.charged.get(entry.seq, entry)
+    given = theirs.kind == "given"
     return Record(
         table=table_name(entry.dataset),
         version=table_name(entry.version),
-        analyst=entry.analyst if holder in (None, entry.analyst) else "",
-        time=moment(entry),
-        charge=charged(entry.charge),
-        answers=max(len(settled), 1),
+        analyst=theirs.analyst if holder in (None, theirs.analyst) else "",
+        time=moment(theirs),
+        charge=charged(theirs.charge or entry.charge),
+        answers=max(len(holdings), 1) if holder is None else len(holdings),
         budget=limit(ledger.budget),
         spent=charged(ledger.spent(holder)),
         remaining=left(ledger.remaining(holder)),
         head=ledger.head,
         holder=holder or "",
+        given=write_head(theirs.seq, theirs.hash) if given else "",
     )
 
 

@@ -24,6 +24,7 @@ from sfumato.release.release import Release
 from sfumato.release.version import version
 from sfumato.session.certificate import charged, left, limit, moment, recorded, table_name
 from sfumato.session.columns import described
+from sfumato.session.holdings import Holdings
 
 if TYPE_CHECKING:
     from sfumato.ledger.event import Event
@@ -89,9 +90,11 @@ class Report:
 
     def write(self, page: Page) -> None:
         """Append the report to a page."""
-        answers = self._answers()
-        events = self.ledger.history()  # after the answers, so that it has all, and once for all
-        cards = [(_certified(self, release, events), release, said) for release, said in answers]
+        stored = [] if self.releases is not None else self.ledger.answers()
+        # After the answers, so that it has all, and once for all.
+        held = Holdings.of(self.ledger.history(), self.analyst)
+        answers = self._answers(stored, held)
+        cards = [(_certified(self, release, held), release, said) for release, said in answers]
         self._contract(page)
         for number, (card, release, said) in enumerate(cards, 1):
             answer(page, f"Answer {number}: {_heading(release)}", release, card, said)
@@ -128,22 +131,25 @@ class Report:
                 ],
             )
 
-    def _answers(self) -> list[tuple[Release, str]]:
+    def _answers(
+        self, stored: Sequence[tuple[Event, bytes]], held: Holdings
+    ) -> list[tuple[Release, str]]:
         """Return what to show, each with a remark."""
         if self.releases is not None:
             return [(release, "") for release in self.releases]
+        by_entry = {entry.seq: (entry, answer) for entry, answer in stored}
         found = []
-        for entry, stored in self.ledger.answers():
-            if self.analyst in (None, entry.analyst):
-                parts = _decoded(stored)
-                found += [(release, _STORED) for release in _joined(parts, entry)]
+        for seq in held.charged:
+            if seq in by_entry:  # else it was stored after they were read
+                entry, answer = by_entry[seq]
+                found += [(release, _STORED) for release in _joined(_decoded(answer), entry)]
         return found[-MOST_ANSWERS:]
 
     def _record(self, page: Page, shown: int) -> None:
         ledger, who = self.ledger, self.analyst
         events = ledger.history()
         page.section("Ledger")
-        stored = sum(e.kind == "settled" and who in (None, e.analyst) for e in events)
+        stored = len(Holdings.of(events, who))
         kept = "on disk" if ledger.durable else "in memory: not durable, and lost with its process"
         page.facts(
             [
@@ -217,10 +223,10 @@ def answer(page: Page, title: str, release: Release, card: Card, said: str = "")
     )
 
 
-def _certified(report: Report, release: Release, events: Sequence[Event]) -> Card:
+def _certified(report: Report, release: Release, held: Holdings) -> Card:
     if trust.is_declared(release):
         return release.card()
-    return release.card(recorded(report.ledger, release, report.analyst, events))
+    return release.card(recorded(report.ledger, release, held))
 
 
 def _charges(events: Sequence[Event], analyst: str | None) -> Iterator[tuple[object, ...]]:
@@ -234,6 +240,8 @@ def _charges(events: Sequence[Event], analyst: str | None) -> Iterator[tuple[obj
         if event.kind == "reserved":
             what = _OUTCOMES.get(last.get(event.seq, ""), "under way")
         charge = event.charge
+        if event.kind == "given" and charge is not None:
+            what = "stored answer"  # that others asked for, and that is new to this analyst
         cost = "" if charge is None or last.get(event.seq) == "returned" else str(charge)
         table, label = table_name(event.dataset), table_name(event.version)
         yield str(event.seq), moment(event), what, event.analyst, table, label, cost

@@ -406,6 +406,7 @@ class Session:
             InputError: this session's ledger did not pay for it.
         """
         from sfumato.session.certificate import recorded
+        from sfumato.session.holdings import Holdings
 
         if not isinstance(release, Release):
             raise InputError("a certificate is that of a release. Pass what release() returned.")
@@ -416,7 +417,8 @@ class Session:
                 "this was computed from several answers, and each has a certificate of its own. "
                 "Ask for theirs."
             )
-        return release.card(recorded(self._ledger, release, self._analyst))
+        held = Holdings.of(self._ledger.history(), self._analyst)
+        return release.card(recorded(self._ledger, release, held))
 
     def report(
         self,

@@ -276,6 +276,70 @@ def test_certificate_for_an_analyst_counts_their_own():
     assert json.loads(bob.certificate(mine).to_json())["ledger"]["analyst"] is None
 
 
+def bought_again():
+    """Let ana ask twice, and bob after her: the first question from the ledger, one of his own."""
+    (ana, _), (bob, own) = shared()
+    hers = ana.table().filter("age > 5").count().release(epsilon="0.5")
+    theirs = bob.table().filter("age > 5").count().release(epsilon="0.5")
+    assert theirs == hers  # to the last byte, with the receipt of ana's charge
+    return ana, bob, theirs, own
+
+
+def test_certificate_of_a_stored_answer_tells_the_charge_of_who_was_given_it():
+    ana, bob, given, _ = bought_again()
+    entry = bob.ledger.history()[-1]
+    assert (entry.kind, entry.analyst) == ("given", "bob")
+    card = bob.certificate(given)
+    content = json.loads(card.to_json())["ledger"]
+    assert (content["analyst"], content["holder"], content["answers"]) == ("bob", "bob", 2)
+    assert (content["charge"]["epsilon"], content["spent"]["epsilon"]) == ("0.5", "2")
+    assert content["given"].startswith(f"{entry.seq}:")
+    assert bob.ledger.verify(content["given"]).ok
+    said = " ".join(str(card).split())
+    assert f"to bob, {entry.moment:%Y-%m-%d %H:%M:%S} UTC, in ledger entry {entry.seq}" in said
+    assert "One of 2 answers that bob has from this ledger" in said
+    assert not re.search(r"\bana\b", said)
+    hers = json.loads(ana.certificate(given).to_json())["ledger"]
+    assert (hers["analyst"], hers["answers"], hers["given"]) == ("ana", 2, None)
+
+
+def test_certificate_of_an_answer_asked_again_tells_the_charge_and_not_the_repetition():
+    _, bob, given, _ = bought_again()
+    first = json.loads(bob.certificate(given).to_json())["ledger"]
+    bob.table().filter("age > 5").count().release(epsilon="0.5")  # theirs by now, and free
+    again = json.loads(bob.certificate(given).to_json())["ledger"]
+    del first["head"], again["head"]
+    assert again == first
+
+
+def test_certificate_of_an_answer_that_others_paid_for_says_so():
+    (_, hers), (bob, _) = shared()
+    card = bob.certificate(hers)
+    content = json.loads(card.to_json())["ledger"]
+    assert (content["analyst"], content["answers"], content["given"]) == (None, 1, None)
+    said = " ".join(str(card).split())
+    assert "to another analyst" in said
+    assert "bob has 1 answer from this ledger, and this is another one" in said
+
+
+def test_report_of_an_analyst_shows_stored_answers_that_were_given_to_them():
+    _, bob, given, own = bought_again()
+    for releases in (None, [own, given]):
+        said = Reader(bob.report(releases=releases)).said
+        assert "2 stored, 2 on this page" in said
+        assert given.receipt in said
+        assert own.receipt in said
+        assert "Charged ε = 0.5" in said
+        assert "to bob" in said
+        assert not re.search(r"\bana\b", said)
+    entry = bob.ledger.history()[-1]
+    assert re.search(rf" {entry.seq} [-0-9: ]+ UTC stored answer bob", said)
+    bob.table().filter("age > 5").count().release(epsilon="0.5")
+    said = Reader(bob.report()).said
+    assert "2 stored, 2 on this page" in said  # to ask again makes no other answer of it
+    assert "UTC given again bob" in said
+
+
 def test_certificate_of_a_session_names_table_version_and_total(session):
     first, second = asked(session)
     content = json.loads(session.certificate(first).to_json())["ledger"]
