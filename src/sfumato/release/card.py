@@ -14,19 +14,20 @@ from fractions import Fraction
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sfumato.core.errors import InputError
 from sfumato.core.loss import Loss
 from sfumato.core.unit import Neighbors, Unit
 from sfumato.release import trust
 from sfumato.release.format import exact_text, percent, plain, printable
 from sfumato.release.guarantee import exception, guarantees, meaning
 from sfumato.release.page import Page
+from sfumato.release.record import Record
 from sfumato.release.wording import describe
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sfumato.release.measure import Measure
-    from sfumato.release.record import Record
     from sfumato.release.release import Release
 
 Facts: TypeAlias = tuple[tuple[str, str], ...]
@@ -61,7 +62,16 @@ class Card:
         Args:
             release: what was released.
             record: what a ledger says about it; without one the certificate says less.
+
+        Raises:
+            InputError: it is no record.
         """
+        if record is not None and not isinstance(record, Record):
+            raise InputError(
+                f"what a ledger says about a release is a Record, and this is of type "
+                f"{type(record).__name__}. Call card() without it, or session.certificate(release),"
+                f" which fills it in."
+            )
         sections = (
             ("What was released", _content(release, record)),
             ("Who is protected, and how", _protection(release)),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sfumato import accounting
 from sfumato.core.codec import decode
 from sfumato.core.errors import CodecError, InputError
+from sfumato.core.listing import listed
 from sfumato.core.unit import Neighbors
 from sfumato.release import trust
 from sfumato.release.card import Card, unit_in_words
@@ -62,14 +63,15 @@ class Report:
     Attributes:
         ledger: what was spent; only looked at.
         tables: the declared tables, each with the public label of its data, if it has one.
-        releases: the answers to show; None shows those that the ledger stores.
+        releases: the answers to show: one, several, or several by name; None shows those that the
+            ledger stores.
         title: the heading; the tables' names if empty.
         analyst: whose view it is; None is the owner's, who sees every charge.
     """
 
     ledger: View
     tables: Mapping[Source, str | None]
-    releases: Sequence[Release] | None = None
+    releases: Release | Iterable[Release] | Mapping[str, Release] | None = None
     title: str = ""
     analyst: str | None = None
 
@@ -77,8 +79,14 @@ class Report:
         """Lay the report out.
 
         Raises:
-            InputError: a release that this ledger did not pay for.
+            InputError: a release that this ledger did not pay for; what is no release; a title that
+                is no text.
         """
+        if not isinstance(self.title, str):
+            raise InputError(
+                f"title= of a report is a text, the heading of the page, and this is of type "
+                f"{type(self.title).__name__}. Pass a string, or leave it out."
+            )
         names = ", ".join(source.name for source in self.tables)
         page = Page(
             self.title or (f"Report: {names}" if names else "Report"),
@@ -136,7 +144,7 @@ class Report:
     ) -> list[tuple[Release, str]]:
         """Return what to show, each with a remark."""
         if self.releases is not None:
-            return [(release, "") for release in self.releases]
+            return [(release, "") for _, release in _passed(self.releases)]
         by_entry = {entry.seq: (entry, answer) for entry, answer in stored}
         found = []
         for seq in held.charged:
@@ -189,6 +197,41 @@ class Report:
         page.facts([*facts, *trust.SESSION])
         page.head("Not promised")
         page.facts(trust.LIMITS)
+
+
+def _passed(given: object) -> list[tuple[str, Release]]:
+    """Return the releases that somebody passed, each with its name, if it has one.
+
+    Raises:
+        InputError: it is something else.
+    """
+    if isinstance(given, Release):
+        return [("", given)]
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    elif hasattr(type(given), "__iter__") and (several := listed(given)) is not None:
+        pairs = [("", each) for each in several]
+    else:
+        raise _no_release(f"releases= is of type {type(given).__name__}")
+    for place, (name, each) in enumerate(pairs, 1):
+        if not isinstance(name, str):
+            raise _no_release(
+                f"answer {place} in releases= has a name of type {type(name).__name__}"
+            )
+        if not isinstance(each, Release):
+            called = f" ({name!r:.80})" if isinstance(given, Mapping) else ""
+            raise _no_release(
+                f"answer {place}{called} in releases= is of type {type(each).__name__}"
+            )
+    return pairs
+
+
+def _no_release(why: str) -> InputError:
+    return InputError(
+        f"a report shows releases, and {why}. Pass what release() returned: one answer, a list of "
+        f"them, or a mapping from names to them, as that of a batch. Left out, releases= are what "
+        f"the ledger stores."
+    )
 
 
 def answer(page: Page, title: str, release: Release, card: Card, said: str = "") -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from os import PathLike
 from pathlib import Path
@@ -424,25 +424,24 @@ class Session:
         self,
         path: str | PathLike[str] | None = None,
         *,
-        releases: Sequence[Release] | Mapping[str, Release] | None = None,
+        releases: Release | Iterable[Release] | Mapping[str, Release] | None = None,
         title: str = "",
     ) -> str | None:
         """Write contract, answers, ledger and certificate as one page; free, and reads no data.
 
         Args:
             path: where to write the page; without one its text is returned.
-            releases: the answers to show, also those of a batch; without them what the ledger
-                stores of each.
+            releases: the answers to show: one, a list of them, or all of a batch with their names;
+                without them what the ledger stores of each.
             title: the heading.
 
         Raises:
-            InputError: this session's ledger did not pay for one of the releases.
+            InputError: this session's ledger did not pay for one of the releases; or something else
+                was passed.
         """
         from sfumato.session.report import Report
 
         tables = {source: self._versions[name] for name, source in self._tables.items()}
-        if isinstance(releases, Mapping):
-            releases = tuple(releases.values())
         made = Report(
             ledger=self._ledger,
             tables=tables,

@@ -135,6 +135,12 @@ def test_card_with_a_record_knows_table_version_and_the_sum_of_all():
     assert "The only answer so far" in words(release.card(record(answers=1)))
 
 
+@pytest.mark.parametrize("wrong", [5, "x", {}, [None], False], ids=repr)
+def test_card_refuses_what_is_no_record(make, wrong):
+    with pytest.raises(InputError, match=r"a Record.*session\.certificate"):
+        make().card(wrong)
+
+
 def test_card_as_json_holds_every_number_exactly():
     release = Release((), (Measure("n", (1,)),), "0.95", Pure(1), receipt="1:aa")
     release = replace(release, price=Price("1/3", "1e-9", "0.1"))

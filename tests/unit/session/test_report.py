@@ -428,3 +428,46 @@ def test_entries_are_read_once_however_many_answers_there_are(monkeypatch):
         Report(ledger=session.ledger, tables={}, releases=shown).page()
         times.append(len(read))
     assert times[0] == times[1]
+
+
+def test_report_takes_one_release(session):
+    answer = asked(session)[0]
+    assert session.report(releases=answer) == session.report(releases=[answer])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (5, "releases= is of type int"),
+        ("x", "releases= is of type str"),
+        ([None], "answer 1 in releases= is of type NoneType"),
+        (["x"], "answer 1 in releases= is of type str"),
+        ({"a": 5}, r"answer 1 \('a'\) in releases= is of type int"),
+        ([("a", 5)], "answer 1 in releases= is of type tuple"),
+        (object(), "releases= is of type object"),
+    ],
+    ids=repr,
+)
+def test_report_refuses_what_is_no_release(session, wrong, said):
+    with pytest.raises(InputError, match=said) as refused:
+        session.report(releases=wrong)
+    assert "Pass what release() returned" in str(refused.value)
+
+
+def test_report_refuses_questions_and_names_that_are_no_text(session):
+    table = session.table()
+    batch = session.batch([table.count(), table.mean("age")])
+    for unasked in (batch, batch.explain(epsilon=1), table.count(), [table.count()]):
+        with pytest.raises(InputError, match="a report shows releases"):
+            session.report(releases=unasked)
+    answers = asked(session)
+    with pytest.raises(InputError, match="answer 1 in releases= has a name of type int"):
+        session.report(releases={1: answers[0]})
+    with pytest.raises(InputError, match="a report shows releases"):
+        Report(ledger=session.ledger, tables={}, releases=7).page()
+
+
+@pytest.mark.parametrize("title", [None, 5, b"x", ["x"], pa.array([1, 2])], ids=repr)
+def test_report_refuses_a_title_that_is_no_text(session, title):
+    with pytest.raises(InputError, match="title= of a report is a text"):
+        session.report(title=title)
