@@ -102,6 +102,7 @@ def rebuilt(
         durable=bool(receipts) and all(each.durable for each in origins),
         noisy=_used(measures, held),
         origins=origins,
+        question=release.question if len(origins) == 1 else "",
     )
 
 

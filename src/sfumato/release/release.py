@@ -60,6 +60,7 @@ class Release(Algebra, CanonicalText):
         noisy: the draws that the measures are made of, each once.
         sampled: whether its owner declares the rows a random sample of a population.
         origins: the paid answers that it was computed from; empty if it is one itself.
+        question: the name that its question had in a batch; empty if it had none.
     """
 
     called = "a Release"
@@ -77,6 +78,7 @@ class Release(Algebra, CanonicalText):
     noisy: tuple[Noisy, ...] = field(default=(), metadata={LATER: True})
     sampled: bool = field(default=False, metadata={LATER: True})
     origins: tuple[Origin, ...] = field(default=(), metadata={LATER: True})
+    question: str = field(default="", metadata={LATER: True})
 
     def __post_init__(self) -> None:
         """Check that the parts belong together."""
@@ -94,9 +96,10 @@ class Release(Algebra, CanonicalText):
                 raise InputError(f"the {kind.__name__.lower()} of a release is a {kind.__name__}.")
         if self.unit is not None and self.unit.neighbors is not self.cost.neighbors:
             raise NeighborsError("unit and cost of a release state different neighbor relations.")
-        texts = (*self.notes, self.version, *([] if self.receipt is None else [self.receipt]))
+        texts = (*self.notes, self.version, self.question)
+        texts += () if self.receipt is None else (self.receipt,)
         if not all(isinstance(text, str) and is_unicode(text) for text in texts):
-            raise InputError("notes, receipt and version of a release are text.")
+            raise InputError("notes, receipt, version and question of a release are text.")
         if self.durable and self.receipt is None:
             raise InputError(
                 "a release is durable only with the receipt of a ledger. Pass receipt=."

@@ -17,6 +17,7 @@ from sfumato.core.loss import Loss, Pure
 from sfumato.core.number import Exactable, open_unit, positive
 from sfumato.relation.node import unit_of
 from sfumato.release.format import percent
+from sfumato.release.measure import is_unicode
 from sfumato.release.price import Price
 from sfumato.session.asked import question_in_words
 from sfumato.session.assignment import Share, best
@@ -65,7 +66,7 @@ class Batch:
         named = isinstance(questions, Mapping)
         asked = listed(questions.values() if isinstance(questions, Mapping) else questions)
         names = tuple(questions) if isinstance(questions, Mapping) else ()
-        if not asked or not all(isinstance(name, str) for name in names):
+        if not asked or not all(isinstance(name, str) and is_unicode(name) for name in names):
             raise _nothing("it has none, or names that are not text")
         for place, each in enumerate(asked):
             called = f"question {place + 1}" + (f" ({names[place]!r})" if named else "")
@@ -281,7 +282,8 @@ class BatchPlan:
             answers.append(replace(answer, notes=(*answer.notes, note)))
         if self.batch.names is None:
             return answers
-        return dict(zip(self.batch.names, answers, strict=True))
+        named = zip(self.batch.names, answers, strict=True)
+        return {name: replace(answer, question=name) for name, answer in named}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for programs."""

@@ -6,13 +6,12 @@ data is, is not on it, and nothing is read or charged for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from sfumato import accounting
-from sfumato.core.codec import decode
-from sfumato.core.errors import CodecError, InputError
+from sfumato.core.errors import InputError
 from sfumato.core.listing import listed
 from sfumato.core.unit import Neighbors
 from sfumato.release import trust
@@ -26,8 +25,10 @@ from sfumato.release.version import version
 from sfumato.session.certificate import charged, left, limit, moment, recorded, table_name
 from sfumato.session.columns import described
 from sfumato.session.holdings import Holdings
+from sfumato.session.stored import Stored, in_words
 
 if TYPE_CHECKING:
+    from sfumato.accounting.sums import Charge
     from sfumato.ledger.event import Event
     from sfumato.ledger.view import View
     from sfumato.relation.source import Source
@@ -54,6 +55,15 @@ _EVENTS = {
     "freed": "rest of it freed",
 }
 _STORED = "As the ledger stores it: what was measured, before anything was made of it."
+_PARTS = (
+    "Means and the like are computed from these parts, and neither they nor the names of questions "
+    "are stored: session.report(releases=answers) shows the answers themselves."
+)
+_TOGETHER = (
+    "The parts were paid for at once: for a batch, or for one question that needs them all. They "
+    "are ordered by table, groups, rows and what was measured; those about the same rows in the "
+    "same groups stand side by side."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,15 +108,26 @@ class Report:
 
     def write(self, page: Page) -> None:
         """Append the report to a page."""
-        stored = [] if self.releases is not None else self.ledger.answers()
+        answers = None if self.releases is not None else self.ledger.answers()
         # After the answers, so that it has all, and once for all.
         held = Holdings.of(self.ledger.history(), self.analyst)
-        answers = self._answers(stored, held)
-        cards = [(_certified(self, release, held), release, said) for release, said in answers]
+        sections: list[Callable[[str], None]] = []
+        if answers is None:
+            passed = _passed(self.releases)
+            for name, release in passed:
+                card, said = self._certified(release, held), _heading(release, name)
+                sections.append(partial(_answer, page, said, release, card))
+            shown = _passed_in_words([release for _, release in passed])
+        else:
+            stored = _newest({entry.seq: (entry, kept) for entry, kept in answers}, held)
+            for each in stored:
+                card = self._certified(each.blocks[0], held)
+                sections.append(partial(_stored, page, each, card))
+            shown = _stored_in_words(stored)
         self._contract(page)
-        for number, (card, release, said) in enumerate(cards, 1):
-            answer(page, f"Answer {number}: {_heading(release)}", release, card, said)
-        self._record(page, len(cards))
+        for number, section in enumerate(sections, 1):
+            section(f"Answer {number}")
+        self._record(page, shown)
         self._promise(page)
 
     def _contract(self, page: Page) -> None:
@@ -139,21 +160,12 @@ class Report:
                 ],
             )
 
-    def _answers(
-        self, stored: Sequence[tuple[Event, bytes]], held: Holdings
-    ) -> list[tuple[Release, str]]:
-        """Return what to show, each with a remark."""
-        if self.releases is not None:
-            return [(release, "") for _, release in _passed(self.releases)]
-        by_entry = {entry.seq: (entry, answer) for entry, answer in stored}
-        found = []
-        for seq in held.charged:
-            if seq in by_entry:  # else it was stored after they were read
-                entry, answer = by_entry[seq]
-                found += [(release, _STORED) for release in _joined(_decoded(answer), entry)]
-        return found[-MOST_ANSWERS:]
+    def _certified(self, release: Release, held: Holdings) -> Card:
+        if trust.is_declared(release):
+            return release.card()
+        return release.card(recorded(self.ledger, release, held))
 
-    def _record(self, page: Page, shown: int) -> None:
+    def _record(self, page: Page, shown: str) -> None:
         ledger, who = self.ledger, self.analyst
         events = ledger.history()
         page.section("Ledger")
@@ -163,7 +175,7 @@ class Report:
             [
                 ("Spent", charged(ledger.spent(who)).said),
                 ("Left", left(ledger.remaining(who)).said),
-                ("Answers", f"{stored} stored, {shown} on this page"),
+                ("Answers", f"{stored} stored, {shown}"),
                 ("Kept", kept),
                 ("State", "closed: a fault waits for the owner" if ledger.closed else "open"),
                 ("Head", ledger.head),
@@ -234,11 +246,82 @@ def _no_release(why: str) -> InputError:
     )
 
 
-def answer(page: Page, title: str, release: Release, card: Card, said: str = "") -> None:
+def _newest(answers: Mapping[int, tuple[Event, bytes]], held: Holdings) -> list[Stored]:
+    """Return the answers of a holder that fit a page, the oldest first; the newest in any case."""
+    found: list[Stored] = []
+    room = MOST_ANSWERS
+    for seq in reversed(list(held.charged)):
+        if seq not in answers:  # it was stored after they were read
+            continue
+        stored = Stored.of(*answers[seq])
+        room -= len(stored.blocks)
+        if found and room < 0:
+            break
+        found += [stored] if stored.blocks else []
+    return found[::-1]
+
+
+def _stored_in_words(stored: Sequence[Stored]) -> str:
+    parts = sum(each.parts for each in stored)
+    more = f", in {parts} measured parts" if parts > len(stored) else ""
+    return f"{len(stored)} on this page{more}"
+
+
+def _passed_in_words(releases: Sequence[Release]) -> str:
+    paid = {release.receipt for release in releases} - {None}  # once for all of a batch
+    more = f", passed as {len(releases)} answers" if len(releases) > len(paid) else ""
+    return f"{len(paid)} on this page{more}"
+
+
+def _stored(page: Page, stored: Stored, card: Card, number: str) -> None:
+    """Append a stored answer: what was measured for it, and what that cost together."""
+    said = _STORED if stored.parts == 1 else f"{_STORED} {_PARTS}"
+    if len(stored.blocks) == 1:
+        _answer(page, _heading(stored.blocks[0]), stored.blocks[0], card, number, said)
+        return
+    page.section(f"{number}: one charge of {stored.parts} measured parts")
+    page.text(said, _TOGETHER)
+    charge = stored.entry.charge
+    sections = dict(card.sections)
+    page.facts(
+        [
+            *(fact for fact in sections["What was released"] if fact[0] == "Table"),
+            *([] if charge is None else _cost(_price(charge), charge.neighbors)),
+            *(fact for fact in sections["Record"] if fact[0] in ("Receipt", "Charged")),
+        ]
+    )
+    for block in stored.blocks[:MOST_ANSWERS]:
+        page.head(in_words(block))
+        _figures(page, block)
+        sections = dict(block.card().sections)
+        notes = [fact for fact in sections["What was released"] if fact[0] == "Note"]
+        page.facts([*notes, *sections["How it was computed"]])
+    if (more := len(stored.blocks) - MOST_ANSWERS) > 0:
+        page.text(f"{more:,} more are not shown.")
+
+
+def _answer(
+    page: Page, title: str, release: Release, card: Card, number: str, said: str = ""
+) -> None:
     """Append an answer: chart and table with intervals, what it cost, how it was made."""
-    page.section(title)
+    page.section(f"{number}: {title}")
     if said:
         page.text(said)
+    _figures(page, release)
+    said_once = ("All together", "To verify", "Software")  # by the page, for all answers
+    sections = dict(card.sections)
+    page.facts(
+        [
+            *(f for f in sections["What was released"] if f[0] in ("Table", "Note")),
+            *_cost(release.price, release.neighbors),
+            *sections["How it was computed"],
+            *(f for f in sections["Record"] if f[0] not in said_once),
+        ]
+    )
+
+
+def _figures(page: Page, release: Release) -> None:
+    """Append charts, and the table with its intervals."""
     for name in release:
         try:
             drawing = release.chart(name).to_svg()
@@ -252,24 +335,18 @@ def answer(page: Page, title: str, release: Release, card: Card, said: str = "")
         numeric=range(len(release.keys), len(release.columns)),
         caption=footer(release) + (f"; {more:,} more rows are not shown" if more > 0 else ""),
     )
-    cost = "; ".join(f"{found.name}, {found.figures}" for found in guarantees(release.price))
-    said_once = ("All together", "To verify", "Software")  # by the page, for all answers
-    sections = dict(card.sections)
-    page.facts(
-        [
-            *(f for f in sections["What was released"] if f[0] in ("Table", "Note")),
-            *([("Cost", cost)] if cost else []),
-            *(f for f in sections["What it cost"] if f[0] == "In words"),
-            *sections["How it was computed"],
-            *(f for f in sections["Record"] if f[0] not in said_once),
-        ]
-    )
 
 
-def _certified(report: Report, release: Release, held: Holdings) -> Card:
-    if trust.is_declared(release):
-        return release.card()
-    return release.card(recorded(report.ledger, release, held))
+def _price(charge: Charge) -> Price:
+    figures = charged(charge)
+    return Price(figures.epsilon, figures.delta, figures.rho)
+
+
+def _cost(price: Price | None, neighbors: Neighbors) -> Iterator[tuple[str, str]]:
+    if found := "; ".join(f"{each.name}, {each.figures}" for each in guarantees(price)):
+        yield "Cost", found
+    if price is not None and price.epsilon is not None:
+        yield "In words", meaning(price.epsilon, price.delta, neighbors)
 
 
 def _charges(events: Sequence[Event], analyst: str | None) -> Iterator[tuple[object, ...]]:
@@ -290,42 +367,11 @@ def _charges(events: Sequence[Event], analyst: str | None) -> Iterator[tuple[obj
         yield str(event.seq), moment(event), what, event.analyst, table, label, cost
 
 
-def _decoded(stored: bytes) -> list[Release]:
-    try:
-        found = decode(stored)
-    except CodecError:
-        return []  # stored by a program of its own, for itself
-    return [r for r in found if isinstance(r, Release)] if isinstance(found, tuple) else []
-
-
-def _joined(parts: Sequence[Release], entry: Event) -> Iterable[Release]:
-    """Put parts of one request with the same cells side by side; they were paid for together."""
-    if not parts or entry.loss is None or len({part.keys for part in parts}) > 1:
-        return parts
-    measures = [measure for part in parts for measure in part.measures]
-    names = [measure.name for measure in measures]
-    notes = list(parts[0].notes)
-    if len(set(names)) < len(names):
-        measures = [replace(m, name=f"part {i}") for i, m in enumerate(measures, 1)]
-        notes = [note for note in notes if all(note in part.notes for part in parts)]
-        for i, part in enumerate(parts, 1):
-            notes += [f"part {i}: {note}" for note in part.notes if note not in notes]
-    price = accounting.price(entry.loss)
-    return [
-        replace(
-            parts[0],
-            measures=tuple(measures),
-            cost=entry.loss,
-            price=price,
-            notes=tuple(notes),
-            noisy=tuple(draw for part in parts for draw in part.noisy),
-        )
-    ]
-
-
-def _heading(release: Release) -> str:
+def _heading(release: Release, name: str = "") -> str:
     by = ", ".join(name for name, _ in release.keys)
-    return ", ".join(release) + (f" by {by}" if by else "")
+    what = ", ".join(release) + (f" by {by}" if by else "")
+    called = name or release.question
+    return f"{called} ({what})" if called else what
 
 
 def _compared(neighbors: Neighbors) -> str:

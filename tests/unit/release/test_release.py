@@ -216,13 +216,26 @@ def test_price_is_the_last_line(town):
 
 def test_text_without_the_newer_fields_still_reads(town):
     old = Release((), (Measure("n", (7,), (1,), (9,)),), Fraction(9, 10), COST)
-    assert not {"noisy", "sampled", "origins", "form"} & set(re.findall(r'"(\w+)":', old.to_json()))
+    newer = {"noisy", "sampled", "origins", "question", "form"}
+    assert not newer & set(re.findall(r'"(\w+)":', old.to_json()))
     assert (old.noisy, old.sampled, old.origins) == ((), False, ())
     answer = town(sampled=True)
     text = answer.to_json()
     assert '"sampled":true' in text
     with pytest.raises(CodecError, match="canonical form"):  # one value, one text
         Release.from_json(text.replace('"sampled":true', '"sampled":false'))
+
+
+def test_name_of_a_question_stays_with_its_answer_and_not_with_several(town):
+    answer = replace(town(), question="morning")
+    assert Release.from_json(answer.to_json()).question == "morning"
+    assert answer.sort("n").head(2).question == "morning"
+    other = replace(town(), question="evening", receipt="8:ff")
+    assert answer.derive(x=answer["n"] + answer["n"]).question == "morning"
+    assert answer.derive(x=answer["n"] - other["n"]).question == ""
+    for wrong in (5, None, "\ud800"):
+        with pytest.raises(InputError):
+            replace(answer, question=wrong)
 
 
 def test_new_answers_and_what_is_computed_from_them_read_back(town):

@@ -391,7 +391,7 @@ def test_questions_may_come_one_by_one(town):
     assert "<html" in page
 
 
-@pytest.mark.parametrize("name", [1, None, ("a", "b")])
+@pytest.mark.parametrize("name", [1, None, ("a", "b"), "\ud800"])
 def test_name_that_is_no_text_is_refused(town, name):
     session = town()
     with pytest.raises(InputError, match="names that are not text"):

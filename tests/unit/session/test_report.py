@@ -430,6 +430,81 @@ def test_entries_are_read_once_however_many_answers_there_are(monkeypatch):
     assert times[0] == times[1]
 
 
+def named(session, **options):
+    """Ask a batch with names: two groupings, a filter, a mean and a median."""
+    table = session.table()
+    questions = {
+        "old people": table.filter("age > 60").count(),
+        "young people": table.filter("age < 7").count(),
+        "everybody": table.count(),
+        "age of a zone": table.group_by("zone").mean("age"),
+        "middle": table.median("age"),
+    }
+    return session.batch(questions).release(epsilon=1, **options)
+
+
+def test_report_of_a_named_batch_shows_the_names(session):
+    answers = named(session)
+    assert [answer.question for answer in answers.values()] == list(answers)
+    for releases in (answers, list(answers.values())):
+        said = Reader(session.report(releases=releases)).said
+        assert "Answer 1: old people (n)" in said
+        assert "Answer 4: age of a zone (age by zone)" in said
+        assert "1 stored, 1 on this page, passed as 5 answers" in said
+    said = Reader(session.report(releases={"mine": answers["everybody"]})).said
+    assert "Answer 1: mine (n)" in said  # who passes a name has the last word
+
+
+def test_report_of_a_stored_batch_is_one_charge_with_its_parts_in_order(session):
+    named(session)
+    html = session.report()
+    said = Reader(html).said
+    assert "Answer 1: one charge of 6 measured parts" in said
+    assert "1 stored, 1 on this page, in 6 measured parts" in said
+    assert "computed from these parts" in said
+    assert "session.report(releases=answers) shows the answers themselves" in said
+    assert "Charged ε = 1, ρ = " in said
+    assert said.count("Charged") == 1
+    assert re.findall("<h3>(.*?)</h3>", html)[1:-1] == [  # between contract and certificate
+        "The number of rows",
+        "The number of rows, where age &lt; 7",
+        "The number of rows, where age &gt; 60",
+        "The values of age by quantile",
+        "The number of rows with age; the sum of age - 49 by zone",
+    ]
+
+
+def test_parts_are_ordered_by_numbers_and_not_by_digits(session):
+    table = session.table()
+    session.batch([table.filter(f"age > {i}").count() for i in (70, 9, 10)]).release(epsilon=1)
+    headings = re.findall("<h3>.*(age &gt; [0-9]+)</h3>", session.report())
+    assert headings == ["age &gt; 9", "age &gt; 10", "age &gt; 70"]
+
+
+def test_heading_of_a_part_is_cut_and_its_notes_are_not(session):
+    table = session.table()
+    longest = " or ".join(f"age = {i}" for i in range(20))
+    session.batch([table.filter(longest).count(), table.count()]).release(epsilon=1)
+    html = session.report()
+    [heading] = re.findall("<h3>(The number of rows, where .*?)</h3>", html)
+    assert heading.endswith("…")
+    assert "age = 19" not in heading
+    assert "age = 19" in html
+
+
+def test_report_of_a_batch_with_too_many_parts_says_what_it_leaves_out(session, monkeypatch):
+    monkeypatch.setattr("sfumato.session.report.MOST_ANSWERS", 2)
+    table = session.table()
+    session.batch([table.filter(f"age > {i}").count() for i in range(4)]).release(epsilon=1)
+    html = session.report()
+    assert "2 more are not shown" in html
+    assert re.findall("<h3>.*(age &gt; [0-9]+)</h3>", html) == ["age &gt; 0", "age &gt; 1"]
+    table.count().release(epsilon=1)
+    said = Reader(session.report()).said
+    assert "2 stored, 1 on this page" in said
+    assert "one charge of" not in said
+
+
 def test_report_takes_one_release(session):
     answer = asked(session)[0]
     assert session.report(releases=answer) == session.report(releases=[answer])
