@@ -233,14 +233,13 @@ class StabilityHistogram(Unlisted, Laboratory):
             counts: the number of units of each group; from 0 down a group does not exist.
             rng: the randomness.
         """
-        there = np.flatnonzero(counts > 0)
-        noise = draw(self._law(), there.size, rng)
-        places, sums = [there[:0]], [counts[:0]]
-        for start in range(0, there.size, _BLOCK):  # memory for those that pass, and for one block
-            block = there[start : start + _BLOCK]
-            noisy = saturation.add(counts[block], noise[start : start + _BLOCK])
+        places, sums = [np.zeros(0, np.intp)], [counts[:0]]
+        for start in range(0, counts.size, _BLOCK):  # memory for those that pass, and for one block
+            block = counts[start : start + _BLOCK]
+            there = np.flatnonzero(block > 0)
+            noisy = saturation.add(block[there], draw(self._law(), there.size, rng))
             passed = noisy > self.threshold
-            places.append(block[passed])
+            places.append(there[passed] + start)
             sums.append(noisy[passed])
         return np.concatenate(places), np.concatenate(sums)
 
