@@ -3,9 +3,9 @@
 Every key occurs; a few occur often. The exact statement counts distinct units and rows, and sums
 where a sum is asked. The same one also clamps, leaves out what is missing and truncates units: it
 is the statement that a plan shows, in an engine with its own settings, and the ratio is to that.
-Each runs in a process of its own, in turn, so that the memory is its own: once, which loads libraries
-and gets memory, and then three times, of which the mean counts. Where every key appears, what costs
-most is to put a million keys in order and to write them, with intervals, to the ledger.
+Each runs in a process of its own, in turn, so that the memory is its own: once, which loads what it
+needs, and then three times, of which the mean counts. Where every key appears, what costs most is
+to put a million keys in order and to write them, with intervals, to the ledger.
 """
 
 from __future__ import annotations
