@@ -521,7 +521,7 @@ def test_report_takes_one_release(session):
         ([("a", 5)], "answer 1 in releases= is of type tuple"),
         (object(), "releases= is of type object"),
     ],
-    ids=repr,
+    ids=["number", "text", "nothing", "texts", "mapping", "pairs", "object"],
 )
 def test_report_refuses_what_is_no_release(session, wrong, said):
     with pytest.raises(InputError, match=said) as refused:
@@ -542,7 +542,7 @@ def test_report_refuses_questions_and_names_that_are_no_text(session):
         Report(ledger=session.ledger, tables={}, releases=7).page()
 
 
-@pytest.mark.parametrize("title", [None, 5, b"x", ["x"], pa.array([1, 2])], ids=repr)
+@pytest.mark.parametrize("title", [None, 5, b"x", ["x"], pa.array([1, 2])], ids=lambda t: type(t).__name__)
 def test_report_refuses_a_title_that_is_no_text(session, title):
     with pytest.raises(InputError, match="title= of a report is a text"):
         session.report(title=title)
