@@ -542,7 +542,9 @@ def test_report_refuses_questions_and_names_that_are_no_text(session):
         Report(ledger=session.ledger, tables={}, releases=7).page()
 
 
-@pytest.mark.parametrize("title", [None, 5, b"x", ["x"], pa.array([1, 2])], ids=lambda t: type(t).__name__)
+@pytest.mark.parametrize(
+    "title", [None, 5, b"x", ["x"], pa.array([1, 2])], ids=lambda t: type(t).__name__
+)
 def test_report_refuses_a_title_that_is_no_text(session, title):
     with pytest.raises(InputError, match="title= of a report is a text"):
         session.report(title=title)
