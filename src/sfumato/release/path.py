@@ -18,11 +18,14 @@ def new_path(given: Any) -> Path:
     Raises:
         InputError: it is not a path, or there is a ledger, which nothing may be written over.
     """
-    path = path_of(given)
-    with suppress(OSError), path.open("rb") as file:  # most often there is none
-        if file.read(len(_DATABASE)) == _DATABASE:
-            raise InputError(
-                f"{path.name!r} is a ledger or another database, and writing there would destroy "
-                f"it. Choose another file."
-            )
+    path, begins = path_of(given), b""
+    with suppress(OSError):
+        if path.is_file():  # to read from a pipe would wait
+            with path.open("rb") as file:
+                begins = file.read(len(_DATABASE))
+    if begins == _DATABASE:
+        raise InputError(
+            f"{path.name!r} is a ledger or another database, and writing there would destroy it. "
+            f"Choose another file."
+        )
     return path

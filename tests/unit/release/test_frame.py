@@ -1,4 +1,6 @@
+import os
 import sys
+import threading
 from dataclasses import replace
 from fractions import Fraction
 from math import inf
@@ -105,6 +107,16 @@ def test_ledger_is_not_written_over(by_zone, tmp_path, form):
     with pytest.raises(InputError, match="ledger"):
         getattr(by_zone, f"to_{form}")(path)
     assert path.read_bytes() == before
+
+
+def test_what_waits_for_a_writer_is_written_to(by_zone, tmp_path):
+    pipe, seen = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: seen.append(pipe.read_text()))
+    reader.start()
+    by_zone.to_html(pipe)
+    reader.join()
+    assert seen == [by_zone.to_html()]
 
 
 @pytest.mark.parametrize("kind", ["integer", "rational"])
