@@ -153,16 +153,13 @@ class Keys:
 
 
 def integers(column: Any) -> NDArray[np.int64]:
-    """Return an Arrow column of whole numbers, in chunks or not, as an array; it may be read-only.
+    """Return an Arrow column of whole numbers, in chunks or not, as an array of its own.
 
-    Widened and put together in one go, and left where it is if that is not needed: fresh memory
-    costs more than to go through it. Arrow's own way would load pandas, if there is one; this one
+    Widened and put together in one go. Arrow's own way would load pandas, if there is one; this one
     refuses a NULL.
     """
     chunks = getattr(column, "chunks", [column])
     parts = [np.from_dlpack(chunk) for chunk in chunks if len(chunk)]
-    if len(parts) == 1:
-        return parts[0].astype(np.int64, copy=False)
     return np.concatenate(parts, dtype=np.int64) if parts else np.zeros(0, np.int64)
 
 
