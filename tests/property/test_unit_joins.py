@@ -331,7 +331,7 @@ def test_a_path_of_three_links_leads_to_the_unit():
     assert count(author, people, Total(Name("age"))) == 3 + 1
 
 
-@pytest.mark.parametrize("fan_out", [1, 7, 1_000])
+@pytest.mark.parametrize("fan_out", [1, 7, 200])
 @pytest.mark.parametrize("how", ["inner", "left"])
 def test_join_with_fan_out(fan_out, how):
     """One customer has many orders, all others one; in no answer more of them count than capped."""

@@ -181,6 +181,8 @@ class DuckDB:
                 for table, rows in tables.items():
                     cursor.register(table, rows)
                 statement = _single(cursor, self._complete(sql))
+                if not parameters.keys() >= set(statement.named_parameters):
+                    raise RuntimeError  # the statement is not the one that was planned
                 named = {key: parameters[key] for key in statement.named_parameters}
                 return read(cursor.sql(statement, params=named))
             except problems as problem:
