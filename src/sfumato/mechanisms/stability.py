@@ -218,7 +218,8 @@ class StabilityHistogram(Unlisted, Laboratory):
         sure = open_unit(confidence, "confidence")
         beyond = about(self.noise, self.scale, min(sure, 1 - sure))
         start = self.threshold + 1 + (beyond if sure > Fraction(1, 2) else -beyond)
-        return least_near(lambda count: Fraction(self.passes(count).low) >= sure, start)
+        needed = Interval.of(sure).high  # a decimal: as a rational, odds may have no end
+        return least_near(lambda count: self.passes(count).low >= needed, start)
 
     def error(self, sensitivity: Sensitivity) -> LaplaceError | GaussianError:  # noqa: ARG002
         """Return the law of the noise; it says nothing about groups that are left out."""

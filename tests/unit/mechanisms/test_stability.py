@@ -406,3 +406,11 @@ def test_noise_goes_to_its_own_group_in_many_blocks_as_in_one(monkeypatch, block
     assert appeared[6] == 100
     assert appeared[1] > appeared[4] > appeared[5] > appeared[2]  # those with more
     assert [each.tolist() for each in histogram.choose(counts[:1], SeededRng(7))] == [[], []]
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_noise_next_to_none_needs_no_time(noise):
+    """Odds of 10^-(10^11) are compared as they are: as a fraction they would fill the memory."""
+    histogram = M.StabilityHistogram(scale=Fraction(1, 2**20), threshold=1, noise=noise)
+    assert histogram.enough() == 2
+    assert "about 2 units" in histogram.said
