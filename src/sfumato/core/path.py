@@ -22,7 +22,11 @@ def path_of(given: Any) -> Path:
         'may.csv'
     """
     text = os.fsdecode(given) if isinstance(given, str | os.PathLike) else ""
-    if not text or "\0" in text or max(map(len, os.fsencode(text).split(b"/"))) > _LONGEST:
+    try:
+        held = os.fsencode(text)
+    except UnicodeEncodeError:  # half of a character
+        held = b""
+    if not held or b"\0" in held or max(map(len, held.split(b"/"))) > _LONGEST:
         raise InputError(
             "a file is named by its path, such as 'answers/may.csv', in which no name has more "
             "than 255 bytes. This is none. Correct the path."

@@ -16,7 +16,9 @@ def test_paths_of_every_kind(tmp_path):
     assert path_of("a" * 255).name == "a" * 255
 
 
-@pytest.mark.parametrize("given", [None, 3, ["a"], b"a", "", "a\0b", "a" * 256, "é" * 128 + "/b"])
+@pytest.mark.parametrize(
+    "given", [None, 3, ["a"], b"a", "", "a\0b", "a\ud800", "a" * 256, "é" * 128 + "/b"]
+)
 def test_what_is_none(given):
     with pytest.raises(InputError, match="path"):
         path_of(given)
