@@ -239,6 +239,12 @@ def test_codec_brings_back_every_value(value):
         assert again == value
 
 
+@given(st.lists(st.text(st.sampled_from('a ",\\\n\x7fé')), min_size=1) | st.lists(st.integers()))
+def test_columns_are_compact_json(items):
+    if all(isinstance(item, str) or abs(item) < 2**53 for item in items):
+        assert encode(items).decode("ascii") == json.dumps(items, separators=(",", ":"))
+
+
 @given(st.dictionaries(PLAIN_KEYS, st.integers(), min_size=2, max_size=6), st.randoms())
 def test_codec_writes_one_text_whatever_the_order_of_a_dictionary(value, random):
     keys = list(value)

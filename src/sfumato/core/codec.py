@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import cache
+from json.encoder import encode_basestring_ascii as quoted
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -60,9 +61,7 @@ def encode(value: Any) -> bytes:
         b'{"a":{"$q":"1/3"},"b":1}'
     """
     try:
-        return json.dumps(
-            _pack(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-        ).encode("ascii")
+        return _text(value).encode("ascii")
     except RecursionError:
         raise CodecError("a value nested this deeply has no canonical form.") from None
 
@@ -102,53 +101,74 @@ def digest(value: Any) -> str:
     return hashlib.sha256(encode(value)).hexdigest()
 
 
-def _pack(value: Any) -> Any:
-    if value is None or isinstance(value, bool | str):
-        return value
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, str):
+        return quoted(value)
     if isinstance(value, int):
-        return value if abs(value) < 2**53 else _pack_ratio(value)
+        return int.__repr__(value) if abs(value) < 2**53 else _ratio_text(value)
     if isinstance(value, Fraction):
-        return _pack_ratio(value)
+        return _ratio_text(value)
     if isinstance(value, float):
-        return {"$f": value.hex()}
+        return f'{{"$f":"{value.hex()}"}}'
     if isinstance(value, bytes):
-        return {"$b": value.hex()}
+        return f'{{"$b":"{value.hex()}"}}'
     if isinstance(value, tuple):
-        return {"$t": value if _is_plain(value) else [_pack(item) for item in value]}
+        return f'{{"$t":{_items_text(value)}}}'
     if isinstance(value, list):
-        return value if _is_plain(value) else [_pack(item) for item in value]
+        return _items_text(value)
     if isinstance(value, dict):
         if any(not isinstance(key, str) or key.startswith("$") for key in value):
             raise CodecError("a dictionary needs plain string keys to have a canonical form.")
-        return {key: _pack(item) for key, item in value.items()}
-    return _pack_object(value, type(value).__name__)
+        return _members_text({key: _text(item) for key, item in value.items()})
+    return _object_text(value, type(value).__name__)
 
 
-def _pack_object(value: Any, name: str) -> dict[str, Any]:
+def _members_text(members: Mapping[str, str]) -> str:
+    return "{" + ",".join(f"{quoted(key)}:{members[key]}" for key in sorted(members)) + "}"
+
+
+def _items_text(items: Sequence[Any]) -> str:
+    """Write a list; texts, or whole numbers, without a look at each: columns are long."""
+    kinds = set(map(type, items))
+    if kinds == {int} and _are_short(min(items), max(items)):
+        return _numbers_text(items)
+    if kinds == {str}:
+        return _texts_text(items)
+    return "[" + ",".join(map(_text, items)) + "]"
+
+
+def _numbers_text(numbers: Sequence[int]) -> str:
+    return repr([*numbers]).replace(" ", "")
+
+
+def _texts_text(texts: Sequence[str]) -> str:
+    joined = '","'.join(texts)
+    # As they are, if no character is one that JSON writes otherwise: two quotes for each comma.
+    plain = joined.isascii() and joined.isprintable() and "\\" not in joined
+    if plain and joined.count('"') == 2 * (len(texts) - 1):
+        return f'["{joined}"]'
+    return "[" + ",".join(map(quoted, texts)) + "]"
+
+
+def _object_text(value: Any, name: str) -> str:
     if not is_dataclass(value) or _registry.get(name) is not type(value):
         raise CodecError(
             f"a value of type {name} has no canonical form. Use plain values, Fractions, or a "
             f"frozen dataclass that is registered with @canonical."
         )
-    packed: dict[str, Any] = {"$": name}
+    members = {"$": quoted(name)}
     long = getattr(value, LONG, {})
     for field, later, default in _fields(_registry[name]):
         if field in long:
-            packed[field] = _pack_long(long[field])
+            members[field] = _column_text(long[field])
             continue
         held = getattr(value, field)
         # What was written before there was such a field must still read, and hash, the same.
         if not (later and held == default):
-            packed[field] = _pack(held)
-    return packed
-
-
-def _is_plain(items: Sequence[Any]) -> bool:
-    """Say whether JSON has all items as they are; fast, for columns are long."""
-    kinds = set(map(type, items))
-    if kinds == {int}:
-        return all(abs(end) < 2**53 for end in (min(items), max(items)))
-    return kinds <= {str, bool, NoneType}
+            members[field] = _text(held)
+    return _members_text(members)
 
 
 @cache
@@ -157,18 +177,28 @@ def _fields(cls: type) -> tuple[tuple[str, bool, Any], ...]:
     return tuple((f.name, bool(f.metadata.get(LATER)), f.default) for f in fields(cls))
 
 
-def _pack_long(column: NDArray[np.int64]) -> Any:
+def _column_text(column: NDArray[np.int64]) -> str:
     """Write whole numbers as a tuple of them is written, without a look at each."""
-    ends = (column.min(), column.max()) if column.size else (0, 0)
-    plain = all(abs(int(end)) < 2**53 for end in ends)
-    return {"$t": column.tolist()} if plain else _pack(tuple(column.tolist()))
+    if column.size and not _are_short(int(column.min()), int(column.max())):
+        return _text(tuple(column.tolist()))
+    return f'{{"$t":{_numbers_text(column.tolist())}}}'
 
 
-def _pack_ratio(number: int | Fraction) -> dict[str, str]:
+def _are_short(least: int, most: int) -> bool:
+    """Say whether JSON's readers know whole numbers from one to the other exactly."""
+    return max(-least, most) < 2**53
+
+
+def _ratio_text(number: int | Fraction) -> str:
     try:
-        return {"$q": f"{number.numerator}/{number.denominator}"}
+        return f'{{"$q":"{number.numerator}/{number.denominator}"}}'
     except ValueError:  # Python's limit, which guards against quadratic work
         raise CodecError("a number of more than 4,300 digits has no canonical form.") from None
+
+
+def _is_plain(items: Sequence[Any]) -> bool:
+    """Say whether all items are what JSON has; fast, for columns are long."""
+    return set(map(type, items)) <= {int, str, bool, NoneType}
 
 
 def _unpack(node: Any) -> Any:

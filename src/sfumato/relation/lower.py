@@ -95,7 +95,8 @@ def lowered(
     columns = [f"{_measured(q.quantity, node, keys)} AS m{i}" for i, q in enumerate(queries)]
     table = _from(node, Names.of(node, kept, copies))
     lines = [f"SELECT {', '.join([*picked, *columns])}", f"FROM {table}"]
-    if isinstance(keys, BoughtKeys):  # a group without a name is none
+    inside = isinstance(node, Filter) and node.condition == keys.condition()
+    if isinstance(keys, BoughtKeys) and not inside:  # a group without a name is none
         known = [f"{quoted(name)} IS NOT NULL" for name in keys.columns]
         lines.append(f"WHERE {' AND '.join(known)}")
     if keys.columns:
