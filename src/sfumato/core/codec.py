@@ -103,7 +103,7 @@ def digest(value: Any) -> str:
 
 def _text(value: Any) -> str:
     if value is None or isinstance(value, bool):
-        return json.dumps(value)
+        return "null" if value is None else "true" if value else "false"
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, int):
@@ -114,10 +114,9 @@ def _text(value: Any) -> str:
         return f'{{"$f":"{value.hex()}"}}'
     if isinstance(value, bytes):
         return f'{{"$b":"{value.hex()}"}}'
-    if isinstance(value, tuple):
-        return f'{{"$t":{_items_text(value)}}}'
-    if isinstance(value, list):
-        return _items_text(value)
+    if isinstance(value, tuple | list):
+        text = _plain_text(value) or f"[{','.join([_text(item) for item in value])}]"
+        return f'{{"$t":{text}}}' if isinstance(value, tuple) else text
     if isinstance(value, dict):
         if any(not isinstance(key, str) or key.startswith("$") for key in value):
             raise CodecError("a dictionary needs plain string keys to have a canonical form.")
@@ -129,27 +128,24 @@ def _members_text(members: Mapping[str, str]) -> str:
     return "{" + ",".join(f"{quoted(key)}:{members[key]}" for key in sorted(members)) + "}"
 
 
-def _items_text(items: Sequence[Any]) -> str:
-    """Write a list; texts, or whole numbers, without a look at each: columns are long."""
+def _plain_text(items: Sequence[Any]) -> str | None:
+    """Write items that JSON has, without a look at each, for columns are long; None of others."""
     kinds = set(map(type, items))
     if kinds == {int} and _are_short(min(items), max(items)):
         return _numbers_text(items)
     if kinds == {str}:
-        return _texts_text(items)
-    return "[" + ",".join(map(_text, items)) + "]"
+        joined = '","'.join(items)
+        # As they are, if no character is one that JSON writes otherwise: two quotes for each comma.
+        plain = joined.isascii() and joined.isprintable() and "\\" not in joined
+        if plain and joined.count('"') == 2 * (len(items) - 1):
+            return f'["{joined}"]'
+    if kinds <= {str, bool, NoneType}:
+        return json.dumps(items, separators=(",", ":"))
+    return None
 
 
 def _numbers_text(numbers: Sequence[int]) -> str:
     return repr([*numbers]).replace(" ", "")
-
-
-def _texts_text(texts: Sequence[str]) -> str:
-    joined = '","'.join(texts)
-    # As they are, if no character is one that JSON writes otherwise: two quotes for each comma.
-    plain = joined.isascii() and joined.isprintable() and "\\" not in joined
-    if plain and joined.count('"') == 2 * (len(texts) - 1):
-        return f'["{joined}"]'
-    return "[" + ",".join(map(quoted, texts)) + "]"
 
 
 def _object_text(value: Any, name: str) -> str:

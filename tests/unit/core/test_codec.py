@@ -167,6 +167,17 @@ def test_encode_refuses_numbers_that_python_does_not_write():
             encode({"a": number})
 
 
+@pytest.mark.parametrize(
+    "wrapped", [lambda v: [v], lambda v: (v,), lambda v: {"a": v}], ids=["list", "tuple", "dict"]
+)
+def test_encode_takes_two_calls_for_each_level(wrapped):
+    """As deep as plans may be, from wherever they are asked."""
+    value = None
+    for _ in range(400):
+        value = wrapped(value)
+    assert encode(value).count(b"null") == 1
+
+
 def test_encode_refuses_bottomless_nesting():
     value = []
     for _ in range(100_000):
