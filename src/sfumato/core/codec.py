@@ -132,7 +132,7 @@ def _plain_text(items: Sequence[Any]) -> str | None:
     """Write items that JSON has, without a look at each, for columns are long; None of others."""
     kinds = set(map(type, items))
     if kinds == {int} and _are_short(min(items), max(items)):
-        return _numbers_text(items)
+        return repr([*items]).replace(" ", "")
     if kinds == {str}:
         joined = '","'.join(items)
         # As they are, if no character is one that JSON writes otherwise: two quotes for each comma.
@@ -142,10 +142,6 @@ def _plain_text(items: Sequence[Any]) -> str | None:
     if kinds <= {str, bool, NoneType}:
         return json.dumps(items, separators=(",", ":"))
     return None
-
-
-def _numbers_text(numbers: Sequence[int]) -> str:
-    return repr([*numbers]).replace(" ", "")
 
 
 def _object_text(value: Any, name: str) -> str:
@@ -175,9 +171,14 @@ def _fields(cls: type) -> tuple[tuple[str, bool, Any], ...]:
 
 def _column_text(column: NDArray[np.int64]) -> str:
     """Write whole numbers as a tuple of them is written, without a look at each."""
-    if column.size and not _are_short(int(column.min()), int(column.max())):
+    if not column.size or not _are_short(int(column.min()), int(column.max())):
         return _text(tuple(column.tolist()))
-    return f'{{"$t":{_numbers_text(column.tolist())}}}'
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    digits = pa.array(column).cast(pa.string())
+    listed = pa.ListArray.from_arrays([0, len(digits)], digits)
+    return f'{{"$t":[{pc.binary_join(listed, ",")[0]}]}}'
 
 
 def _are_short(least: int, most: int) -> bool:
