@@ -123,7 +123,7 @@ class Model:
         self.scopes = {}  # id -> scope
         self.open = set()  # ids
         self.answers = {}  # question -> first answer
-        self.knows = set()  # (analyst, question)
+        self.knows = {}  # (analyst, question) -> their first answer
         self.closed = False
 
     def counted(self, analyst, paid=None, more=None):
@@ -190,13 +190,13 @@ class Model:
             new = None
         elif (refusal := self.admit(new)) is not None:
             return refusal, None
-        answer = self.answers.get(question)
+        answer = self.knows.get((analyst, question), self.answers.get(question))
 
         def change():
             if new is not None:
                 self.paid.append(new)
             if known:
-                self.knows.add((analyst, question))
+                self.knows.setdefault((analyst, question), answer)
             state = "settled" if known else "reserved"
             self.requests[analyst, request] = [state, question, answer, scope]
 
@@ -333,7 +333,7 @@ class LedgerMachine(RuleBasedStateMachine):
         elif step == "settle":
             entry[0], entry[2] = "settled", answer
             model.answers.setdefault(entry[1], answer)
-            model.knows.add((analyst, entry[1]))
+            model.knows.setdefault((analyst, entry[1]), answer)
         elif step == "release_untouched":
             entry[0] = "returned"
             model.paid.remove(Paid(analyst, entry[1], True, entry[3]))

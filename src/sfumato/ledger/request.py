@@ -96,24 +96,33 @@ def _again(journal: Journal, known: Event) -> tuple[Event, bytes | None]:
         raise under_way()
     if known.state == "reserved":
         return known, None
+    return known, journal.answer(_stored(journal, known))
+
+
+def _stored(journal: Journal, known: Event) -> Event:
+    """Return the entry that holds the answer of a settled one."""
     source = known if known.kind == "settled" else journal.entry(known.ref or 0)
     if source is None:
         raise corrupt()
-    return known, journal.answer(source)
+    return source
 
 
 def _given(
     header: LedgerHeader, journal: Journal, order: Order, earlier: Event, share: Limits | None
 ) -> tuple[Event, bytes]:
-    """Give a stored answer away: free for who has it, else at the cost of their share."""
-    columns = _columns(order, "given") | {"ref": earlier.seq}
-    if journal.answered(order.body, order.analyst) is not None:
+    """Give a stored answer away: free for who has it, else at the cost of their share.
+
+    Of two that were asked for at the same time, everybody keeps their own.
+    """
+    columns = _columns(order, "given")
+    if (own := journal.answered(order.body, order.analyst)) is not None:
+        earlier = _stored(journal, own)
         tallies: tuple[Tally, ...] = journal.tallies(order.analyst)
         columns["charge_bytes"] = None
     else:
         tallies, held = admitted(header, journal, order, share, new=False)
         columns |= held
-    return journal.append("given", tallies, **columns), journal.answer(earlier)
+    return journal.append("given", tallies, **columns, ref=earlier.seq), journal.answer(earlier)
 
 
 def _columns(order: Order, kind: str) -> dict[str, Any]:

@@ -190,6 +190,21 @@ def test_own_answer_is_repeated_free_although_the_share_is_spent(make, ask, answ
     assert ledger.verify().ok
 
 
+def test_of_two_answers_asked_for_at_once_everybody_keeps_their_own(make, ask):
+    """The other one is a second look at the data, which their share has not paid for."""
+    ledger = make(2, analysts=SHARES)
+    both = {who: ask(ledger, "q1", "0.5", analyst=who) for who in SHARES}
+    for who, granted in both.items():
+        ledger.touch(granted)
+        ledger.settle(granted, who.encode())
+    for request in ("again", "and again"):
+        for who in SHARES:
+            assert ask(ledger, request, "0.5", analyst=who).answer == who.encode()
+    assert ledger.remaining().epsilon == 1
+    assert ledger.remaining("bob").epsilon == 0
+    assert ledger.verify().ok
+
+
 def test_same_id_of_two_analysts_is_two_requests(make, ask, reach, answer):
     ledger = make(2, analysts=SHARES)
     answer(ledger, "q1", "0.4", analyst="ana", content=b"hers")

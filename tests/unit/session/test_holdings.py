@@ -57,10 +57,11 @@ def test_request_that_came_to_nothing_is_no_charge_for_what_was_given_later(ledg
     assert held(ledger, "bob") == {first: given}
 
 
-def test_answers_to_one_question_that_was_asked_twice_at_once_are_two(ledger):
+def test_of_two_answers_asked_for_at_once_everybody_has_their_own(ledger):
     hers, his = reserve(ledger, "ana", "a"), reserve(ledger, "bob", "b")
     for granted in (hers, his):
         ledger.touch(granted)
         ledger.settle(granted, granted.analyst.encode())
-    assert reserve(ledger, "bob", "c").answer == b"ana"  # the first of them, and free: bob has one
-    assert held(ledger, "bob") == {his.entry: his.entry, hers.entry: his.entry}
+    assert reserve(ledger, "bob", "c").answer == b"bob"
+    assert held(ledger, "bob") == {his.entry: his.entry}
+    assert held(ledger, None) == {hers.entry: hers.entry, his.entry: his.entry}
