@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sfumato.cli.listing import aligned, columns_of, key_text
+from sfumato.release.format import cell as number
 from sfumato.release.format import grouped, percent, printable
 
 if TYPE_CHECKING:
@@ -72,8 +73,10 @@ def _reach(measure: Measure) -> list[str]:
         margin = measure.margin or 0
         return [f"{quantity(measure.covers)} ± {grouped(margin)}"] * len(measure)
     _, lows, highs = columns_of(measure)
-    exact = zip(measure.values, measure.low, measure.high, strict=True)
+    exact = zip(*(cells for _, cells, _ in measure.columns()), strict=True)
     return [
-        f"± {grouped(high - value)}" if high - value == value - low else f"[{lower}, {upper}]"
+        f"± {number(high - value, grouped)}"
+        if high - value == value - low
+        else f"[{lower}, {upper}]"
         for (value, low, high), lower, upper in zip(exact, lows, highs, strict=True)
     ]

@@ -9,8 +9,8 @@ from io import StringIO
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
-from sfumato.release.format import OPEN, grouped, printable
 from sfumato.release.format import cell as number
+from sfumato.release.format import grouped, printable
 from sfumato.release.frame import rows
 
 if TYPE_CHECKING:
@@ -124,8 +124,6 @@ def _written(cell: object, rounding: str) -> str:
     if isinstance(cell, bool):
         return str(cell).lower()
     if isinstance(cell, int | Fraction):
-        if not -OPEN < cell < OPEN:  # the end of an open interval
-            return "inf" if cell > 0 else "-inf"
         return decimal(Fraction(cell), rounding)
     return "" if cell is None else str(cell)
 
@@ -133,7 +131,7 @@ def _written(cell: object, rounding: str) -> str:
 def _shown(cell: object) -> str:
     if isinstance(cell, bool):
         return str(cell).lower()
-    return number(cell, grouped) if isinstance(cell, int | Fraction) else str(cell)
+    return number(cell, grouped) if isinstance(cell, int | float | Fraction) else str(cell)
 
 
 def _padded(cell: str, width: int, *, before: bool) -> str:

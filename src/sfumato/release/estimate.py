@@ -14,7 +14,7 @@ from sfumato.core.number import Exactable, exact, open_unit
 from sfumato.release.compute import Computed, compute
 from sfumato.release.error import IF, NOISE_ONLY, quantity
 from sfumato.release.evaluate import fields
-from sfumato.release.format import cell, percent, plain
+from sfumato.release.format import cell, percent, plain, shown_end
 from sfumato.release.formula import Formula
 from sfumato.release.measure import view
 from sfumato.release.opaque import refusal
@@ -240,8 +240,10 @@ def _columns(made: Opaque) -> tuple[Values, Values, Values]:
 
 
 def _one(value: object, low: object, high: object) -> str:
-    interval = "" if low is None else f" [{cell(low)}, {cell(high)}]"
-    return f"{plain(value)}{interval}"
+    if low is None:
+        return plain(value)
+    below, above = (cell(shown_end(end, value)) for end in (low, high))
+    return f"{plain(value)} [{below}, {above}]"
 
 
 def _held(given: Values) -> Values:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import gcd
+from math import gcd, inf
 from sys import float_info
 from typing import Any
 from unicodedata import category
@@ -12,7 +12,8 @@ from unicodedata import category
 _LONGEST = 40  # decimals that a program is given before it is given a quotient
 _PLACES = 6  # decimals up to which a rational is written out exactly
 _HUGE = 10**30  # from there on nobody reads the digits
-OPEN = 2**100  # neither a number nor its interval is so far from 0, unless it is open
+_OPEN = 2**100  # how far an end is from its value at least, if it is open and of unknown noise
+_FAR = 2**50  # noises, and values, from a value to an end that is open: more than any noise errs
 _JOINERS = "\u200c\u200d"  # part of words in some scripts, and of emoji; harmless
 
 
@@ -40,12 +41,33 @@ def cell(number: Any, write: Callable[[object], str] = plain) -> str:
     """Write a number of an answer, or an end of its interval, which may be open.
 
     Example:
-        >>> cell(12), cell(2**127), cell(Fraction(-(2**127), 3))
+        >>> cell(12), cell(inf), cell(-inf)
         ('12', '∞', '-∞')
     """
-    if abs(number) >= OPEN:
+    if number in (inf, -inf):
         return "∞" if number > 0 else "-∞"
     return write(number)
+
+
+def shown_end(end: Any, value: Any, scale: Fraction | None = None) -> Any:
+    """Return an end of an interval as it is shown: one that is open is infinite.
+
+    An open end is held as a number that nothing exceeds: 2^127 steps from 0, where totals end at
+    2^63. What a step is in the unit of the answer is not known here, but noise is counted in it.
+
+    Args:
+        end: the end.
+        value: the noisy value.
+        scale: the scale of its noise, if that is public.
+
+    Example:
+        >>> shown_end(2**127, 5), shown_end(9, 5), shown_end(-(10**40), 10**40)
+        (inf, 9, -10000000000000000000000000000000000000000)
+    """
+    least = _FAR * max(scale, abs(value)) if scale else max(_OPEN, _FAR * abs(value))
+    if abs(end - value) >= least:
+        return inf if end > value else -inf
+    return end
 
 
 def exact_text(number: int | Fraction) -> str:

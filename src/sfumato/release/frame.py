@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import compress
-from math import inf
 from operator import not_
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.errors import MissingExtra
 from sfumato.release.error import TOGETHER
-from sfumato.release.format import OPEN, approximate, cell, percent, printable
+from sfumato.release.format import approximate, cell, percent, printable
 from sfumato.release.measure import fits, view
 from sfumato.release.path import new_path
 
@@ -114,22 +113,21 @@ def _lines(release: Release) -> Iterator[str]:
 
 
 def _cell(value: object) -> str:
-    return cell(value) if type(value) in {int, Fraction} else printable(value)
+    return cell(value) if type(value) in {int, float, Fraction} else printable(value)
 
 
 def _end_array(ends: tuple[Any, ...], kind: Kind) -> pyarrow.Array:
-    """Return ends of intervals; an open one is NULL among integers, and else infinite."""
+    """Return ends of intervals; one that is infinite is NULL among integers."""
     import pyarrow as pa
 
-    open_ends = [abs(end) >= OPEN for end in ends]
+    open_ends = [isinstance(end, float) for end in ends]
     if not any(open_ends):
         return pa.array(view(ends, kind))
     if kind == "integer" and all(map(fits, compress(ends, map(not_, open_ends)))):
         found = [None if o else end for end, o in zip(ends, open_ends, strict=True)]
         return pa.array(found, pa.int64())
     far = [
-        (inf if end > 0 else -inf) if o else approximate(end)
-        for end, o in zip(ends, open_ends, strict=True)
+        end if is_open else approximate(end) for end, is_open in zip(ends, open_ends, strict=True)
     ]
     return pa.array(far, pa.float64())
 

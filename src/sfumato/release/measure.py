@@ -17,7 +17,7 @@ from sfumato.core.errors import DataError, InputError
 from sfumato.core.number import Exactable, exact, nonnegative
 from sfumato.release.error import NOISE_ONLY, quantity
 from sfumato.release.form import Form
-from sfumato.release.format import approximate
+from sfumato.release.format import approximate, shown_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -194,15 +194,25 @@ class Measure(Long):
         return [self.name, *margin]
 
     def columns(self) -> Iterator[tuple[str, tuple[Any, ...], Kind]]:
-        """Yield name, cells and kind of each column: the values, then interval or margin."""
+        """Yield name, cells and kind of each column: the values, then interval or margin.
+
+        An end that is open is infinite.
+        """
         kind: Kind = self.kind or "rational"
         name, *more = self.names
         yield name, self.values, kind
         if self.low is not None and self.high is not None:
-            yield more[0], self.low, kind
-            yield more[1], self.high, kind
+            yield more[0], self._shown("low"), kind
+            yield more[1], self._shown("high"), kind
         elif self.margin is not None:
             yield more[0], (self.margin,) * len(self), "rational"
+
+    def _shown(self, end: str) -> tuple[Any, ...]:
+        ends: tuple[Any, ...] = getattr(self, end)
+        if end in self._arrays:  # of 64 bits: no end of these is open
+            return ends
+        scale = self.scale
+        return tuple(shown_end(e, v, scale) for e, v in zip(ends, self.values, strict=True))
 
     def _held(self, given: Iterable[Any]) -> tuple[Any, ...]:
         given = tuple(given)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from sfumato.core.errors import InputError
+from sfumato.release.format import cell as number
 from sfumato.release.format import grouped, printable
 from sfumato.release.path import new_path
 
@@ -172,7 +173,7 @@ def prose(content: str) -> str:
 
 def cell(value: object) -> str:
     """Write one cell: numbers with separators, anything else as escaped text."""
-    return text("—" if value is None else grouped(value) if _is_number(value) else value)
+    return text("—" if value is None else number(value, grouped) if _is_number(value) else value)
 
 
 def table(

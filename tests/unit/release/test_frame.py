@@ -10,6 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import sfumato as sf
+from sfumato.cli.grid import cells
 from sfumato.cli.listing import as_csv, as_text
 from sfumato.core.errors import InputError, MissingExtra
 from sfumato.ledger import Ledger
@@ -128,3 +129,26 @@ def test_open_ends_are_shown_as_infinite(by_zone, kind):
     assert "[-∞, ∞]" in repr(shown["n"])
     assert "-∞" in as_text(shown)
     assert ",5,-inf,inf" in as_csv(shown)
+    assert "∞" in shown.to_html()
+
+
+def test_open_ends_are_told_by_the_noise_whatever_the_unit(by_zone):
+    tiny = Fraction(1, 10**12)
+    ends = {"low": (4 * tiny, -(2**127) * tiny), "high": (6 * tiny, 2**127 * tiny)}
+    measure = Measure("n", (5 * tiny, 0), **ends, kind="rational", scale=tiny)
+    shown = replace(by_zone, keys=(("zone", ("A", "B")),), measures=(measure,))
+    assert shown.to_arrow()["n_high"].to_pylist() == [pytest.approx(6e-12), float("inf")]
+    assert str(shown).count("∞") == 2
+    assert "± ∞" in cells(shown)[2]
+
+
+def test_far_numbers_and_names_of_groups_are_no_open_ends(by_zone):
+    far, scale = 10**41, Fraction(10**37)
+    measure = Measure(
+        "n", (far, far), (far // 2, -far), (2 * far, far), scale=scale, kind="rational"
+    )
+    shown = replace(by_zone, keys=(("zone", (far, 2 * far)),), measures=(measure,))
+    for text in (str(shown), repr(shown["n"]), as_text(shown), as_csv(shown), shown.to_html()):
+        assert "∞" not in text
+        assert "inf" not in text
+    assert shown.to_arrow()["n_low"].to_pylist() == [5e40, -1e41]
