@@ -29,6 +29,9 @@ TRUSTED  := $(wildcard $(addprefix src/sfumato/,core/*.py noise/*.py relation/*.
               $(DISTRIBUTIONS:%=accounting/pld/%.py)))
 TRUSTED_LIMIT := 14950
 
+# Tests start hundreds of processes; each would compile the whole package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Never with --quiet, which hides from --strict the warnings that it counts.
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
@@ -42,11 +45,11 @@ demo: $(RUNTIME) ## see the whole story on generated data, offline
 	@$(BIN)/sfumato demo
 
 test: $(DEV) ## run the tests of every push
-	@$(BIN)/pytest -q -n 2 -m "not deep"
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not deep"
 
 test-deep: $(ORACLES) ## run the heavy tests with fresh randomness, then all the others
-	@$(BIN)/pytest -q -n 2 -m deep --hypothesis-profile deep
-	@$(BIN)/pytest -q -n 2 -m "not deep" --hypothesis-profile deep
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m deep --hypothesis-profile deep
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not deep" --hypothesis-profile deep
 
 check: $(DEV) ## lint, types, layers, spelling, documentation, size of the trusted base
 	@$(BIN)/ruff check --quiet $(CODE)
