@@ -216,10 +216,15 @@ class StabilityHistogram(Unlisted, Laboratory):
     def enough(self, confidence: Exactable = Fraction(95, 100)) -> int:
         """Return how many a group must count to be released with this probability."""
         sure = open_unit(confidence, "confidence")
-        beyond = about(self.noise, self.scale, min(sure, 1 - sure))
-        start = self.threshold + 1 + (beyond if sure > Fraction(1, 2) else -beyond)
-        needed = Interval.of(sure).high  # a decimal: as a rational, odds may have no end
-        return least_near(lambda count: self.passes(count).low >= needed, start)
+        rare = min(sure, 1 - sure)
+        beyond = about(self.noise, self.scale, rare)
+        wanted = Interval.of(rare)  # decimals: as rationals, odds may have no end
+        start, mirror = self.threshold + 1, 2 * self.threshold + 1
+        if sure > Fraction(1, 2):
+            # A group is left out as often as its mirror image at the threshold is released. Odds
+            # next to 1 have no digits for what is missing from 1; these have all of them.
+            return least_near(lambda n: self.passes(mirror - n).high <= wanted.low, start + beyond)
+        return least_near(lambda n: self.passes(n).low >= wanted.high, start - beyond)
 
     def error(self, sensitivity: Sensitivity) -> LaplaceError | GaussianError:  # noqa: ARG002
         """Return the law of the noise; it says nothing about groups that are left out."""

@@ -155,6 +155,22 @@ def test_enough_people_appear_as_often_as_said():
     assert abs(seen / 4000 - float(made.passes(n).low)) < 6 * 0.0035
 
 
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("rare", [Fraction(1, 10**41), Fraction(1, 10**1000)])
+def test_enough_for_a_confidence_next_to_one_is_found(noise, rare, monkeypatch):
+    made, passes = M.StabilityHistogram(3, 10, noise), M.StabilityHistogram.passes
+    tries = iter(range(100))
+
+    def counted(self, count):
+        assert next(tries, None) is not None  # a search that has no end would never fail
+        return passes(self, count)
+
+    monkeypatch.setattr(M.StabilityHistogram, "passes", counted)
+    n = made.enough(1 - rare)
+    # The law is even: n is left out as often as 21 - n is released.
+    assert passes(made, 21 - n).high <= rare < passes(made, 22 - n).low
+
+
 @pytest.mark.parametrize(
     ("make", "error"),
     [
