@@ -58,7 +58,8 @@ def gaussian_reference_sigma(epsilon: Exactable, delta: Exactable) -> float:
 def about_sigma(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return about the σ that is enough for noise on one count; starts a search.
 
-    Where the continuous law has another δ by as much as the discrete one is off.
+    Where the continuous law has another δ by as much as the discrete one is off. Where σ is of the
+    size of the shift, δ does not fall evenly, and smaller σ may be enough too.
     """
     wanted = aim = max(delta, Fraction(1, 10**15))  # floats do not reach further
     sigma = Fraction(0)

@@ -140,7 +140,8 @@ class StabilityHistogram(Unlisted, Laboratory):
     ) -> StabilityHistogram:
         """Return the mechanism with the least noise, and then the lowest threshold, that fits.
 
-        Both to within 1 in 1000 for Gaussian noise that states an ε.
+        Both to within 1 in 1000 for Gaussian noise that states an ε; where that is of the size of
+        what one unit can move, δ goes up and down with it, and up to a fifth less might fit.
 
         Args:
             sensitivity: how many groups one unit can change, and how far.

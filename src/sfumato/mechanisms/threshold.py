@@ -117,8 +117,10 @@ def joint_delta(sigma: Fraction, threshold: int, move: Move, epsilon: Fraction) 
 
 
 def least_sigma(move: Move, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the least σ of 21 significant bits at which the noise alone is (ε, δ)-DP.
+    """Return a σ near the least, of 21 significant bits, at which the noise alone is (ε, δ)-DP.
 
+    The next smaller one of these is not enough. Where noise is of the size of what one unit can
+    move, δ goes up and down while σ grows, and some σ up to a fifth smaller may be enough as well.
     With several groups, some of which one unit may change while it makes others, δ less a little.
     """
     if move.groups == 1:  # summed
