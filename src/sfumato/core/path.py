@@ -21,10 +21,10 @@ def path_of(given: Any) -> Path:
         >>> path_of("answers/may.csv").name
         'may.csv'
     """
-    text = os.fsdecode(given) if isinstance(given, str | os.PathLike) else ""
     try:
+        text = os.fsdecode(given) if isinstance(given, str | os.PathLike) else ""
         held = os.fsencode(text)
-    except UnicodeEncodeError:  # half of a character
+    except (TypeError, UnicodeEncodeError):  # no text behind it; half of a character
         held = b""
     if not held or b"\0" in held or max(map(len, held.split(b"/"))) > _LONGEST:
         raise InputError(

@@ -74,7 +74,7 @@ def uncopied() -> LedgerError:
 
 
 def _beside(path: Path) -> list[Path]:
-    return [path.with_name(path.name + end) for end in _BESIDE]
+    return [Path(f"{path}{end}") for end in _BESIDE]  # a folder such as "." has no name
 
 
 def _name(part: Path, path: Path) -> None:

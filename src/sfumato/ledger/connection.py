@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.core.errors import LedgerBusy, LedgerCorrupt, LedgerError
 from sfumato.core.number import nonnegative
+from sfumato.core.path import path_of
 from sfumato.ledger.turnstile import Turnstile
 
 if TYPE_CHECKING:
@@ -343,6 +344,19 @@ def corrupt() -> LedgerCorrupt:
         "the file is damaged or is not a ledger, so it cannot say what was spent, and nothing is "
         "released. Run verify on it, and go back to a copy that passes against a head you kept."
     )
+
+
+def existing(given: str | Path) -> Path:
+    """Return the path of a ledger that is there.
+
+    Raises:
+        InputError: it is no path.
+        LedgerError: there is no file, or none that this process may look at.
+    """
+    path = path_of(given)
+    if not os.path.isfile(path):  # noqa: PTH113 (one that is too long has none, and no error)
+        raise missing()
+    return path
 
 
 def missing() -> LedgerError:

@@ -16,7 +16,7 @@ from sfumato.ledger.account import ever_inside
 from sfumato.ledger.admission import check, share_of
 from sfumato.ledger.backup import new_file
 from sfumato.ledger.chain import read_head
-from sfumato.ledger.connection import Connection, missing
+from sfumato.ledger.connection import Connection, existing
 from sfumato.ledger.event import FORMAT, LedgerHeader
 from sfumato.ledger.journal import Journal
 from sfumato.ledger.order import Order, Reservation, check_relation, checked_name
@@ -129,10 +129,7 @@ class Ledger(Steward):
             LedgerCorrupt: it is not a ledger, is damaged, or was rolled back.
             UnitError: it protects another unit.
         """
-        path = path_of(path)
-        if not path.is_file():
-            raise missing()
-        ledger = cls(Connection(path, timeout=timeout, read_only=read_only))
+        ledger = cls(Connection(existing(path), timeout=timeout, read_only=read_only))
         if unit is not None:
             ledger.check_unit(unit)
         if head is not None:

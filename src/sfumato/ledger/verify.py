@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.core.path import path_of
 from sfumato.ledger.chain import read_head, write_head
-from sfumato.ledger.connection import Connection, missing
+from sfumato.ledger.connection import Connection, existing
 from sfumato.ledger.event import COLUMNS, Event
 from sfumato.ledger.journal import SCHEMA, Journal
 from sfumato.ledger.replay import Replay
@@ -63,10 +62,7 @@ def verify(path: str | Path, head: str | None = None) -> Verification:
         LedgerError: there is no file, or a newer version wrote it.
         LedgerCorrupt: it is not a ledger, or too damaged to be read.
     """
-    path = path_of(path)
-    if not path.is_file():
-        raise missing()
-    connection = Connection(path, timeout=30.0, read_only=True)
+    connection = Connection(existing(path), timeout=30.0, read_only=True)
     try:
         with connection.transaction(write=False) as sqlite:
             return replay(sqlite, head)

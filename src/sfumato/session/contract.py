@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from os import PathLike
+from os import PathLike, fsdecode
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -83,13 +83,17 @@ class Contract:
             ContractError: it cannot be read, is not TOML, or declares something that makes no
                 sense; the message says where.
         """
-        if not isinstance(path, str | PathLike):
+        try:
+            given = Path(fsdecode(path)) if isinstance(path, str | PathLike) else None
+        except TypeError:  # no text behind it
+            given = None
+        if given is None:
             raise ContractError("a contract is a file. Pass its path.")
         try:
             # Resolved, because one file must mean one ledger, through whatever link it is reached.
-            file = Path(path).resolve()
+            file = given.resolve()
         except (OSError, RuntimeError, ValueError):  # links in a circle; a character that none has
-            raise _unreadable(Path(path)) from None
+            raise _unreadable(given) from None
         return cls.parse(_text(file), file.parent, path=file)
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os.path
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -43,7 +44,12 @@ def ledger_of(
     else:
         draft = Ledger.create(None, budget, unit, analysts=analysts)
         path = None if given is None else path_of(given)
-        if path is None or not path.exists():
+        if path is not None and os.path.isdir(path):  # noqa: PTH112 (one too long is none)
+            raise LedgerError(
+                "ledger= names a folder, and a ledger is a file. Name one in it, such as "
+                "'trips.ledger'."
+            )
+        if path is None or not os.path.exists(path):  # noqa: PTH110 (as above)
             _admit(draft, analyst)
         ledger = draft if path is None else _file(path, budget, unit, analysts)
     with ExitStack() as undo:
@@ -89,7 +95,7 @@ def _file(path: Path, budget: Budget, unit: Unit, analysts: Mapping[str, Budget]
     try:
         return Ledger.create(path, budget, unit, analysts=analysts)
     except LedgerError:
-        if not path.exists():
+        if not os.path.exists(path):  # noqa: PTH110 (as above)
             raise
     return Ledger.open(path)
 
@@ -175,11 +181,21 @@ def labels_of(version: Any, tables: Iterable[Source]) -> dict[Source, str | None
 
 
 def kept_files(given: Iterable[Any]) -> set[Path]:
-    """Return the files among what a session was given: nothing may be written over them."""
-    texts = [fsdecode(each) for each in given if isinstance(each, str | PathLike)]
-    return {Path(text.removeprefix("duckdb:").partition("#")[0]).resolve() for text in texts} | {
-        Path(text).resolve() for text in texts
-    }
+    """Return the files among what a session was given: nothing may be written over them.
+
+    Raises:
+        InputError: one of them cannot be a file.
+    """
+    try:
+        texts = [fsdecode(each) for each in given if isinstance(each, str | PathLike)]
+        bare = [text.removeprefix("duckdb:").partition("#")[0] for text in texts]
+        return {Path(text).resolve() for text in (*texts, *bare)}
+    except (OSError, RuntimeError, TypeError, ValueError):  # RuntimeError: links in a circle
+        raise InputError(
+            "a table in a file is given by its path, such as 'zones.csv', and one of these is "
+            "none: no file can have that name, or links lead in a circle. Correct the path, or "
+            "pass a frame."
+        ) from None
 
 
 def name_of(source: Any) -> str:

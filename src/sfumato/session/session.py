@@ -128,6 +128,8 @@ class Session:
         pace = pace_of(untrusted, quantum)
         if public is not None and not isinstance(public, Mapping):
             raise InputError("public= names tables for joins: public={'zones': 'zones.csv'}.")
+        given = source.values() if isinstance(source, Mapping) else [source]
+        kept = kept_files([*given, *(public or {}).values()])  # before a ledger is made
         if isinstance(source, Mapping):
             tables = declared(source, unit, schema, rows, sampled, links)
         elif links is not None and listed(links) != ():
@@ -145,19 +147,21 @@ class Session:
             opened = ledger_of(ledger, budget, unit_of_all(tables), {}, analyst)
             undo.pop_all()
         labels = {}
-        for table, given in tables.items():
-            is_file = isinstance(given, str | PathLike)
-            kept = opened.version(table.name) or first_label(given) if is_file else nonce()
-            labels[table] = stated[table] or kept
+        for table, data in tables.items():
+            is_file = isinstance(data, str | PathLike)
+            found = opened.version(table.name) or first_label(data) if is_file else nonce()
+            labels[table] = stated[table] or found
         self._begin(labels, backend, opened, analyst, public or {}, pace)
         self._lent = isinstance(ledger, Ledger)
-        self._kept = kept_files([*tables.values(), *(public or {}).values(), ledger])
+        self._kept = kept | kept_files([ledger])
 
     @classmethod
     def _of(cls, contract: Contract, analyst: str | None) -> Session:
         from sfumato.backends.duckdb import DuckDB
 
         tables = {t.relation: t for t in contract.tables.values()}
+        files = [*(t.location for t in tables.values()), *contract.public.values()]
+        kept = kept_files([*files, contract.ledger, contract.path])
         with ExitStack() as undo:
             found = {source: t.location for source, t in tables.items()}
             backend = undo.enter_context(closing(DuckDB.open(found)))
@@ -171,9 +175,7 @@ class Session:
         }
         pace = None if contract.quantum is None else Pace(contract.quantum)
         session._begin(versions, backend, ledger, analyst, contract.public, pace)
-        files = [t.location for t in tables.values()]
-        files += contract.public.values()
-        session._kept = kept_files([*files, contract.ledger, contract.path])
+        session._kept = kept
         return session
 
     def _begin(

@@ -603,3 +603,14 @@ def test_what_was_spent_after_a_cut_is_held_against_the_lower_limit(make, ask, p
     ledger.close()
     monkeypatch.undo()
     assert not verify(path).ok
+
+
+@pytest.mark.parametrize("path", ["a/" * 3000, ".", "/"])
+def test_path_without_a_file_is_refused(path, make):
+    for look in (verify, Ledger.open):
+        with pytest.raises(LedgerError, match="no ledger at this path"):
+            look(path)
+    with pytest.raises(LedgerError):
+        Ledger.create(path, sf.Budget(1), sf.Unit.row())
+    with pytest.raises(LedgerError):
+        make().backup(path)

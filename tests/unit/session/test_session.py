@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+from os import PathLike, fsencode
 from pathlib import Path
 
 import duckdb
@@ -253,6 +254,16 @@ def test_contract_opens_the_same_session(tmp_path):
         sf.connect(tmp_path / "other.toml")
 
 
+def test_contract_is_found_by_a_path_of_bytes(tmp_path):
+    written(tmp_path, "trips.parquet")
+    file = tmp_path / "trips.toml"
+    file.write_text(CONTRACT.format(analysts="", version="1"))
+    sf.connect(Given(fsencode(file))).close()
+    for wrong in (Given(b"other.toml"), Given(3)):
+        with pytest.raises(ContractError):
+            sf.connect(wrong)
+
+
 def test_shares_that_the_ledger_does_not_record_are_refused(tmp_path):
     written(tmp_path, "trips.parquet")
     file = tmp_path / "trips.toml"
@@ -348,6 +359,16 @@ def test_path_may_be_a_path_or_text(tmp_path):
     assert counted(sf.Session(str(file), **DECLARED)) == counted(sf.Session(Path(file), **DECLARED))
 
 
+class Given(PathLike):
+    """A path by what it says of itself."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __fspath__(self):
+        return self.text
+
+
 @pytest.mark.parametrize(
     ("more", "error"),
     [
@@ -356,13 +377,18 @@ def test_path_may_be_a_path_or_text(tmp_path):
         ({"version": {"trips": "1", "town": "2"}}, InputError),
         ({"analyst": ""}, SfumatoError),
         ({"budget": 3}, InputError),
+        ({"public": {"zones": "\0"}}, InputError),
+        ({"public": {"zones": "\ud800"}}, InputError),
+        ({"public": {"zones": Given(3)}}, InputError),
+        ({"source": Given(3), "name": None}, InputError),
     ],
 )
 def test_refused_session_leaves_no_ledger(tmp_path, more, error):
     before = len(connection._live)
     path = tmp_path / "trips.ledger"
+    given = {"source": FRAME, **DECLARED, "ledger": path, "name": "trips", **more}
     with pytest.raises(error):
-        sf.Session(FRAME, **{**DECLARED, "ledger": path, "name": "trips", **more})
+        sf.Session(**given)
     assert not list(tmp_path.iterdir())
     gc.collect()
     assert len(connection._live) <= before
@@ -382,5 +408,8 @@ def test_ledger_is_no_folder_and_has_a_name(tmp_path):
     for path in ("", "a\0b", "x" * 300, 3):
         with pytest.raises(InputError):
             sf.Session(FRAME, **DECLARED, ledger=path)
-    with pytest.raises(LedgerError):
-        sf.Session(FRAME, **DECLARED, ledger=tmp_path)
+    for path in (tmp_path, ".", "/", ".."):
+        with pytest.raises(LedgerError, match="names a folder"):
+            sf.Session(FRAME, **DECLARED, ledger=path)
+    with pytest.raises(LedgerError, match="cannot be written"):
+        sf.Session(FRAME, **DECLARED, ledger="a/" * 3000)
