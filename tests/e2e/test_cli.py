@@ -19,7 +19,7 @@ from sfumato.cli.survey import DISTRICTS, OLDEST, YOUNGEST, Survey
 from sfumato.cli.town import CLINICS, DEAREST, RICHEST, Town
 from sfumato.core.errors import BudgetExceeded
 from sfumato.core.sensitivity import Sensitivity
-from sfumato.ledger import verify
+from sfumato.ledger import Ledger, verify
 from sfumato.session import Contract
 
 SOURCE = Path(sfumato.__file__).parents[1]
@@ -55,6 +55,15 @@ def test_help_lists_the_commands(ask):
     assert result.exit_code == 0
     for command in ("audit", "demo", "ledger", "query", "report"):
         assert command in result.stdout
+
+
+def test_demo_refuses_a_ledger_before_anybody_waits(tmp_path, monkeypatch):
+    other = tmp_path / "other.html"
+    Ledger.create(other, sfumato.Budget(1), sfumato.Unit.row()).close()
+    monkeypatch.setattr("sfumato.cli.demo.tell", None)
+    result = run("demo", "--out", other)
+    assert result.exit_code == 2
+    assert "is a ledger" in result.stderr
 
 
 def test_demo_tells_the_story_in_a_screen_or_two(demo):

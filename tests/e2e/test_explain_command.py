@@ -6,7 +6,9 @@ from fractions import Fraction
 import pytest
 from click.testing import CliRunner
 
+import sfumato as sf
 from sfumato.cli import main
+from sfumato.ledger import Ledger
 
 
 def run(*arguments):
@@ -38,6 +40,11 @@ def test_explain_writes_a_page_over_its_own_and_over_nothing_else(tmp_path):
     refused = run("explain", "--epsilon", 1, "--html", ledger)
     assert refused.exit_code == 2
     assert ledger.read_text() == "precious"
+    other = tmp_path / "other.html"
+    Ledger.create(other, sf.Budget(1), sf.Unit.row()).close()
+    before = other.read_bytes()
+    assert run("explain", "--epsilon", 1, "--html", other).exit_code == 2
+    assert other.read_bytes() == before
     assert run("explain", "--epsilon", 1, "--html", tmp_path).exit_code == 2
     assert run("explain", "--epsilon", 1, "--html", tmp_path / "no" / "a.html").exit_code == 2
 

@@ -5,7 +5,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
+import sfumato as sf
 from sfumato.cli import main
+from sfumato.ledger import Ledger
 
 CONTRACT = """
 [budget]
@@ -132,6 +134,20 @@ def test_no_map_is_written_over_what_it_reads(contract, tmp_path, option, name):
     assert found.exit_code == 2
     assert f"Pass {option} with another file" in found.stderr
     assert (tmp_path / name).read_bytes() == before
+    assert not (tmp_path / "rides.ledger").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "name"), [("--out", "map.json"), ("--out", "map.csv"), ("--png", "map.svg")]
+)
+def test_ledger_of_another_contract_is_not_written_over(contract, tmp_path, option, name):
+    other = tmp_path / name
+    Ledger.create(other, sf.Budget(1), sf.Unit.row()).close()
+    before = other.read_bytes()
+    found = run(contract, "--epsilon", 1, option, other)
+    assert found.exit_code == 2
+    assert f"would destroy it. Pass {option} with another file" in found.stderr
+    assert other.read_bytes() == before
     assert not (tmp_path / "rides.ledger").exists()
 
 

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli import main
+from sfumato.ledger import Ledger
 
 CONTRACT = """
 [budget]
@@ -124,6 +125,27 @@ def test_nothing_is_written_over_the_data(town):
     (town / "town.toml").write_text(text, encoding="utf-8")
     asked = ("--way", 1, *THREE, "--rho", 1, "--format", "csv", "--force", "--out", town)
     assert "would destroy it" in run(town, *asked, code=2).stderr
+    shown = CliRunner().invoke(main, ["ledger", "show", str(town / "town.toml")])
+    assert "ρ = 100" in shown.output
+
+
+@pytest.mark.parametrize(("form", "name"), [("csv", "sex.csv"), ("json", "marginals.json")])
+def test_ledger_of_another_contract_is_not_written_over(town, form, name):
+    (town / "out").mkdir()
+    other = town / "out" / name
+    Ledger.create(other, sf.Budget(1), sf.Unit.row()).close()
+    before = other.read_bytes()
+    asked = ("--way", 1, *THREE, "--rho", 1, "--format", form, "--force", "--out", town / "out")
+    assert "would destroy it" in run(town, *asked, code=2).stderr
+    assert other.read_bytes() == before
+    shown = CliRunner().invoke(main, ["ledger", "show", str(town / "town.toml")])
+    assert "ρ = 100" in shown.output
+
+
+def test_folder_in_the_place_of_a_table_costs_nothing(town):
+    (town / "out" / "sex.csv").mkdir(parents=True)
+    asked = ("--way", 1, *THREE, "--rho", 1, "--format", "csv", "--force", "--out", town / "out")
+    assert "Nothing was charged" in run(town, *asked, code=2).stderr
     shown = CliRunner().invoke(main, ["ledger", "show", str(town / "town.toml")])
     assert "ρ = 100" in shown.output
 

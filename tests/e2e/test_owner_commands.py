@@ -293,6 +293,14 @@ def test_dummy_never_replaces_the_data(folder, out):
     assert (folder / out).read_bytes() == before
 
 
+def test_dummy_replaces_no_ledger_of_another_contract(folder):
+    other = folder / "other.csv"
+    Ledger.create(other, sf.Budget(1), sf.Unit.row()).close()
+    before = other.read_bytes()
+    assert "destroy" in refused("dummy", "c.toml", "--out", "other.csv", "--force")
+    assert other.read_bytes() == before
+
+
 def test_dummy_says_what_is_wrong(folder):
     (folder / "old.csv").write_text("mine", encoding="utf-8")
     assert "--force" in refused("dummy", "c.toml", "--out", "old.csv")

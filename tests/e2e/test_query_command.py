@@ -663,6 +663,17 @@ def test_answer_is_not_written_over_what_is_needed(town, name):
     assert kept.read_bytes() == before
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_ledger_of_another_contract_is_not_written_over(town, form):
+    other = town.folder / "other.ledger"
+    Ledger.create(other, sfumato.Budget(1), sfumato.Unit.row()).close()
+    before = other.read_bytes()
+    result = town.ask("--count", "--epsilon", 2, "--format", form, "--out", other)
+    assert refused(result, "E100", "would destroy it")
+    assert other.read_bytes() == before
+    assert not (town.folder / "town.ledger").exists()
+
+
 def test_new_ledger_is_announced_once(town):
     first, again = town.ask("--count", "--epsilon", 1), town.ask("--count", "--epsilon", 2)
     assert "a new ledger begins, town.ledger" in first.stderr

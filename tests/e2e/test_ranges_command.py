@@ -6,7 +6,9 @@ import shlex
 import pytest
 from click.testing import CliRunner
 
+import sfumato as sf
 from sfumato.cli import main
+from sfumato.ledger import Ledger
 
 CONTRACT = """
 [budget]
@@ -163,6 +165,18 @@ def test_out_is_a_file_and_never_the_data(contract, tmp_path, form):
     assert nowhere.exit_code != 0
     assert "--out" in nowhere.stderr
     assert "Nothing was charged" in nowhere.stderr
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.png", "a.svg", "a.html"])
+def test_ledger_of_another_contract_is_not_written_over(contract, tmp_path, name):
+    other = tmp_path / name
+    Ledger.create(other, sf.Budget(1), sf.Unit.row()).close()
+    before = other.read_bytes()
+    found = run(contract, "age", "--epsilon", 1, "--out", other)
+    assert found.exit_code == 2
+    assert "would destroy it. Pass --out with another file" in found.stderr
+    assert other.read_bytes() == before
+    assert not (tmp_path / "people.ledger").exists()
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,16 @@ def test_report_is_refused_for_a_stranger(contract, tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
+def test_ledger_of_another_contract_is_not_written_over(contract, tmp_path):
+    other = tmp_path / "other.html"
+    Ledger.create(other, sf.Budget(1), sf.Unit.row()).close()
+    before = other.read_bytes()
+    result = run("report", contract, "--out", other)
+    assert result.exit_code == 2
+    assert "would destroy it. Pass --out" in result.stderr
+    assert other.read_bytes() == before
+
+
 @pytest.mark.parametrize("where", [".", "no/such/page.html"])
 def test_report_says_when_it_cannot_be_written(contract, where, tmp_path):
     result = run("report", contract, "--out", tmp_path / where)

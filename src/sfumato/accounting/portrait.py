@@ -10,7 +10,7 @@ from sfumato.accounting import risk
 from sfumato.accounting.explain import RATES
 from sfumato.accounting.meaning import facts, heading, share
 from sfumato.core.number import show, show_above
-from sfumato.release.chart import ACCENT, CONTRAST, to_svg
+from sfumato.release.chart import ACCENT, CONTRAST, spared, to_svg
 from sfumato.release.format import approximate
 from sfumato.release.page import Page
 
@@ -114,6 +114,10 @@ def _chart_class() -> type[alt.HConcatChart]:
 
     class ExplanationChart(alt.HConcatChart):
         """An Altair chart that can also be rendered without a browser."""
+
+        def save(self, fp: Any, *args: Any, **options: Any) -> None:
+            """Write to a path or a stream, as Altair does, but over no ledger."""
+            super().save(spared(fp), *args, **options)
 
         def to_svg(self) -> str:
             """Render as SVG text."""

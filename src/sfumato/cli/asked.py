@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -256,8 +255,9 @@ def check_writable(path: Path, option: str = "--out") -> None:
     Raises:
         InputError: it is a folder, lies in none, or may not be written to.
     """
-    place = path if path.exists() else path.parent
-    if path.is_dir() or not path.parent.is_dir() or not os.access(place, os.W_OK):
+    from sfumato.release.path import is_writable
+
+    if not is_writable(path):
         raise unwritable(path, option, paid=False)
 
 

@@ -20,6 +20,7 @@ from sfumato.release import Estimate
 from sfumato.release.chart import ACCENT, CONTRAST, estimate_chart, to_svg
 from sfumato.release.format import grouped, percent, rounded_up
 from sfumato.release.page import Page
+from sfumato.release.path import is_writable, new_path
 
 CODE = """
 import sfumato as sf
@@ -45,8 +46,9 @@ def run(out: Path, people: int, keep: Path | None = None) -> None:
     Raises:
         InputError: the page or the files cannot be written there.
     """
-    if out.is_dir() or not out.parent.is_dir():  # before anybody waits for it
+    if not is_writable(out):  # before anybody waits for it
         raise _unwritable(out, "--out with a file in a folder")
+    new_path(out)  # refuses a ledger, too
     # One person is in one row and in one district: she moves one count by one.
     story = tell(Survey.of(people), Sensitivity(l0=1, linf=1))
     town, answers = _town(keep)

@@ -158,6 +158,8 @@ def _each(given: tuple[Any, ...], usual: Any, within: tuple[str, ...], name: str
 
 def _check(path: Path) -> None:
     """Refuse to write a page over anything that is none."""
+    from sfumato.release.path import new_path
+
     if path.is_dir() or not path.parent.is_dir():
         raise InputError(
             f"cannot write {path.name!r}. Pass --html with a file in a folder that exists."
@@ -167,3 +169,4 @@ def _check(path: Path) -> None:
             f"{path.name!r} does not end in .html, and may be something that somebody needs. Pass "
             f"--html with a name such as epsilon.html."
         )
+    new_path(path)  # refuses a ledger of that name

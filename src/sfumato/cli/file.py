@@ -37,7 +37,7 @@ def save(path: Path, content: bytes, *, force: bool = False, spare: Iterable[Pat
 
 
 def check(path: Path, spare: Iterable[Path], option: str = "--out") -> None:
-    """Refuse to write over a file that is needed.
+    """Refuse to write over a file that is needed, or over a ledger, whosever it is.
 
     Args:
         path: where one would write.
@@ -47,7 +47,9 @@ def check(path: Path, spare: Iterable[Path], option: str = "--out") -> None:
     Raises:
         InputError: it is one of those.
     """
-    if any(_same(path, other) for other in spare):
+    from sfumato.release.path import is_database
+
+    if is_database(path) or any(_same(path, other) for other in spare):
         raise InputError(
             f"{path.name!r} is data, a contract or a ledger, and writing there would destroy it. "
             f"Pass {option} with another file."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.asked import admit, announce, free, unwritable
+from sfumato.cli.asked import admit, announce, check_writable, free, unwritable
 from sfumato.cli.wording import in_options, options
 from sfumato.core.errors import CostError, InputError
 
@@ -191,8 +191,7 @@ def _run(wanted: Wanted) -> None:
         plan.check()
         if wanted.nonnegative:
             _check_cells(plan)
-        _spare(wanted, plan, contract)
-        _folder(wanted.out)
+        _prepare(wanted, plan, contract)
         before = session.remaining
         answer = plan.release()
         left = session.remaining
@@ -221,8 +220,8 @@ def _check_cells(plan: Plan) -> None:
     check([attribute.size for attribute in plan.domain.attributes], plan.closure.workload)
 
 
-def _spare(wanted: Wanted, plan: Plan, contract: Contract) -> None:
-    """Refuse to write over the data, the contract or the ledger, before anything is paid."""
+def _prepare(wanted: Wanted, plan: Plan, contract: Contract) -> None:
+    """Make the folder, and refuse what cannot be written or is needed, before anything is paid."""
     from sfumato.cli.file import check, precious
     from sfumato.marginals.condition import file_names
 
@@ -231,8 +230,16 @@ def _spare(wanted: Wanted, plan: Plan, contract: Contract) -> None:
     columns = plan.domain.names
     named = [tuple(columns[i] for i in places) for places in plan.closure.workload]
     kept = precious(contract, wanted.contract)
-    for name in (WHOLE, *(f"{each}.{wanted.format}" for each in file_names(named))):
-        check(wanted.out / name, kept)
+    files = [wanted.out / f"{each}.{wanted.format}" for each in file_names(named)]
+    files.append(wanted.out / WHOLE)
+    for file in files:
+        check(file, kept)
+    try:
+        wanted.out.mkdir(exist_ok=True)
+    except OSError:
+        raise unwritable(wanted.out, paid=False) from None
+    for file in files:
+        check_writable(file)
 
 
 def _explained(wanted: Wanted, plan: Plan) -> None:
@@ -242,15 +249,6 @@ def _explained(wanted: Wanted, plan: Plan) -> None:
         click.echo(json.dumps(plan.to_dict(), ensure_ascii=False, indent=2))
     else:
         click.echo(in_options(repr(plan), marginals=True))
-
-
-def _folder(out: Path | None) -> None:
-    """Make the folder before anything is paid."""
-    if out is not None:
-        try:
-            out.mkdir(exist_ok=True)
-        except OSError:
-            raise unwritable(out) from None
 
 
 def _write(wanted: Wanted, answer: Marginals) -> None:

@@ -33,9 +33,10 @@ def report(contract: Path, out: Path, title: str, analyst: str | None) -> None:
     """
     from sfumato.cli.file import check, precious
     from sfumato.cli.ledger import Place
+    from sfumato.release.path import is_writable
     from sfumato.session.report import Report
 
-    if out.is_dir() or not out.parent.is_dir():
+    if not is_writable(out):
         raise _unwritable(out)
     place = Place.of(contract)
     kept = [] if place.contract is None else precious(place.contract, contract)

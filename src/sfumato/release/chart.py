@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato.core.errors import InputError
 from sfumato.release.format import approximate, percent, plain, printable
+from sfumato.release.path import new_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -125,6 +126,11 @@ def to_png(chart: alt.TopLevelMixin) -> bytes:
     import vl_convert as vlc
 
     return bytes(vlc.vegalite_to_png(_themed(chart, INK, "white"), scale=2))
+
+
+def spared(place: Any) -> Any:
+    """Return where Altair may write a chart: a stream as it is, a path unless there is a ledger."""
+    return place if hasattr(place, "write") else new_path(place)
 
 
 def _themed(chart: alt.TopLevelMixin, ink: str, paper: str) -> dict[str, Any]:
@@ -255,6 +261,10 @@ def _chart_class() -> type[alt.LayerChart]:
 
     class ReleaseChart(alt.LayerChart):
         """An Altair chart that can also be rendered without a browser."""
+
+        def save(self, fp: Any, *args: Any, **options: Any) -> None:
+            """Write to a path or a stream, as Altair does, but over no ledger."""
+            super().save(spared(fp), *args, **options)
 
         def to_svg(self) -> str:
             """Render as SVG text."""

@@ -58,7 +58,8 @@ def to_parquet(release: Release, path: str | Path) -> None:
     """Write the Arrow table, metadata included."""
     from pyarrow import parquet
 
-    parquet.write_table(to_arrow(release), new_path(path))
+    where = new_path(path)  # before the work
+    parquet.write_table(to_arrow(release), where)
 
 
 def to_text(release: Release) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -9,23 +10,57 @@ from typing import Any
 from sfumato.core.errors import InputError
 from sfumato.core.path import path_of
 
-_DATABASE = b"SQLite format 3\0"  # how a ledger begins
+# How a ledger begins, and the log that SQLite keeps beside one that is open.
+_DATABASES = (b"SQLite format 3\0", b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside it
 
 
 def new_path(given: Any) -> Path:
     """Return the path of a file to write.
 
     Raises:
-        InputError: it is not a path, or there is a ledger, which nothing may be written over.
+        InputError: it is not a path, no file can be written there, or there is a ledger, which
+            nothing may be written over.
     """
-    path, begins = path_of(given), b""
-    with suppress(OSError):
-        if path.is_file():  # to read from a pipe would wait
-            with path.open("rb") as file:
-                begins = file.read(len(_DATABASE))
-    if begins == _DATABASE:
+    path = path_of(given)
+    if not is_writable(path):
+        raise InputError(
+            f"{path.name or str(path)!r} cannot be written: it is a folder, or its folder is "
+            f"missing, or this process may not write there. Choose a file in a folder that exists "
+            f"and that you may write to."
+        )
+    if is_database(path):
         raise InputError(
             f"{path.name!r} is a ledger or another database, and writing there would destroy it. "
             f"Choose another file."
         )
     return path
+
+
+def is_writable(path: Path) -> bool:
+    """Return whether a file can be written: in a folder that exists, and not over a folder."""
+    try:
+        path = path.resolve()  # a link is written through
+        place = path if path.exists() else path.parent
+        return not path.is_dir() and path.parent.is_dir() and os.access(place, os.W_OK)
+    except (OSError, RuntimeError):  # too long; not to be looked at; links in a circle
+        return False
+
+
+def is_database(path: Path) -> bool:
+    """Return whether there is a ledger, what belongs to one, or another database of that kind."""
+    with suppress(OSError, RuntimeError):
+        path = path.resolve()
+        whole = next(
+            (path.name.removesuffix(end) for end in _BESIDE if path.name.endswith(end)), ""
+        )
+        if whole and is_database(path.with_name(whole)):  # not to be opened either
+            return True
+        return path.is_file() and _begins(path)  # to read from a pipe would wait
+    return False
+
+
+def _begins(path: Path) -> bool:
+    """Return whether a file begins as a database."""
+    with path.open("rb") as file:
+        return file.read(len(_DATABASES[0])).startswith(_DATABASES)

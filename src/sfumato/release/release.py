@@ -19,6 +19,7 @@ from sfumato.release.key import KeyColumn, index_columns, key_columns
 from sfumato.release.measure import ENDS, Measure, cells, check_name, is_unicode, view
 from sfumato.release.noisy import Noisy
 from sfumato.release.origin import Origin
+from sfumato.release.path import new_path
 from sfumato.release.price import Price
 from sfumato.release.text import CanonicalText
 from sfumato.release.version import version
@@ -265,7 +266,8 @@ class Release(Algebra, CanonicalText):
         """Write one self-contained HTML page to `path`; without a path, return it."""
         from sfumato.release.report import report
 
-        return report(self).write(path)
+        where = None if path is None else new_path(path)  # before the work
+        return report(self).write(where)
 
     def card(self, record: Record | None = None) -> Card:
         """Return the certificate: what a data-protection officer asks, answered by the release.

@@ -37,8 +37,9 @@ class Tabular:
 
     def to_csv(self, path: str | Path) -> None:
         """Write a CSV file; floats as they are read back to the last bit."""
+        where = new_path(path)  # before the work
         table: Any = self.to_arrow()
-        with new_path(path).open("w", encoding="utf-8", newline="") as file:
+        with where.open("w", encoding="utf-8", newline="") as file:
             out = csv.writer(file, lineterminator="\n")
             out.writerow(table.column_names)
             for batch in table.to_batches(_ROWS):
@@ -48,4 +49,5 @@ class Tabular:
         """Write a Parquet file."""
         from pyarrow import parquet
 
-        parquet.write_table(self.to_arrow(), new_path(path))
+        where = new_path(path)  # before the work
+        parquet.write_table(self.to_arrow(), where)

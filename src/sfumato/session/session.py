@@ -15,11 +15,11 @@ from sfumato.core.errors import (
 )
 from sfumato.core.listing import listed
 from sfumato.core.number import show
-from sfumato.core.path import path_of
 from sfumato.core.schema import Column, Schema
 from sfumato.ledger import Ledger
 from sfumato.noise import FixedWork, Rng, system
 from sfumato.relation.source import Source
+from sfumato.release.path import new_path
 from sfumato.release.release import Release
 from sfumato.session.access import Access
 from sfumato.session.contract import Contract
@@ -443,6 +443,12 @@ class Session:
         """
         from sfumato.session.report import Report
 
+        where = None if path is None else new_path(path)  # before the work
+        if where is not None and where.resolve() in self._kept:
+            raise InputError(
+                f"{where.name!r} is data, a contract or a ledger, and writing there would "
+                f"destroy it. Pass another file."
+            )
         tables = {source: self._versions[name] for name, source in self._tables.items()}
         made = Report(
             ledger=self._ledger,
@@ -451,12 +457,6 @@ class Session:
             title=title,
             analyst=self._analyst,
         )
-        where = None if path is None else path_of(path)
-        if where is not None and where.resolve() in self._kept:
-            raise InputError(
-                f"{where.name!r} is data, a contract or a ledger, and writing there would "
-                f"destroy it. Pass another file."
-            )
         return made.page().write(where)
 
     def close(self) -> None:

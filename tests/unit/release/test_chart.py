@@ -1,10 +1,14 @@
+import io
+import json
 import re
 from datetime import date, timedelta
 from fractions import Fraction
 
 import pytest
 
+import sfumato as sf
 from sfumato.core.errors import InputError
+from sfumato.ledger import Ledger
 from sfumato.release import Estimate
 from sfumato.release.chart import estimate_chart, to_svg
 from sfumato.release.page import Page
@@ -179,3 +183,22 @@ def test_page_of_a_choice_has_no_chart(make):
     html = make("kale", "score, noise only").to_html()
     assert "<svg" not in html
     assert "kale" in html
+
+
+def test_chart_is_saved_to_files_and_streams_but_over_no_ledger(by_zone, tmp_path):
+    ledger, stream = tmp_path / "trips.json", io.StringIO()
+    Ledger.create(ledger, sf.Budget(1), sf.Unit.row()).close()
+    before = ledger.read_bytes()
+    for chart in (by_zone.chart(), by_zone.chart().properties(width=9)):
+        for path in (ledger, str(ledger)):
+            with pytest.raises(InputError, match="is a ledger"):
+                chart.save(path)
+    with pytest.raises(InputError, match="is a ledger"):
+        sf.accounting.explain(epsilon=1).chart().save(ledger)
+    assert ledger.read_bytes() == before
+    for path in (tmp_path, tmp_path / "none" / "chart.json"):
+        with pytest.raises(InputError, match="cannot be written"):
+            by_zone.chart().save(path, format="json")
+    by_zone.chart().save(stream, format="json")
+    by_zone.chart().save(tmp_path / "chart.json", "json")
+    assert json.loads(stream.getvalue()) == json.loads((tmp_path / "chart.json").read_text())

@@ -16,6 +16,7 @@ from sfumato.core.errors import InputError, MissingExtra
 from sfumato.ledger import Ledger
 from sfumato.release import Release
 from sfumato.release.measure import Measure
+from sfumato.release.tabular import Tabular
 
 
 def test_arrow_has_integers_where_there_are_integers(by_zone):
@@ -108,6 +109,40 @@ def test_ledger_is_not_written_over(by_zone, tmp_path, form):
     with pytest.raises(InputError, match="ledger"):
         getattr(by_zone, f"to_{form}")(path)
     assert path.read_bytes() == before
+
+
+def test_log_of_a_ledger_is_not_written_over(by_zone, tmp_path):
+    path = tmp_path / "trips.ledger"
+    ledger = Ledger.create(path, sf.Budget(1), sf.Unit.row())
+    ledger.refresh("trips", "2")
+    for end in ("wal", "shm"):
+        (tmp_path / end).symlink_to(f"trips.ledger-{end}")
+        for name in (f"trips.ledger-{end}", end):
+            with pytest.raises(InputError, match="ledger"):
+                by_zone.to_html(tmp_path / name)
+    assert ledger.version("trips") == "2"
+    ledger.close()
+
+
+class Unmade(Tabular):
+    """A table that nobody has made yet."""
+
+    def to_arrow(self):
+        raise AssertionError
+
+
+@pytest.mark.parametrize("place", [".", "none/found", "a/" * 3000, "circle"])
+def test_place_that_cannot_be_written_is_refused_before_the_work(
+    by_zone, place, tmp_path, monkeypatch
+):
+    (tmp_path / "circle").symlink_to("circle")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sfumato.release.frame.to_arrow", None)
+    monkeypatch.setattr("sfumato.release.report.report", None)
+    for write in (by_zone.to_parquet, by_zone.to_html, Unmade().to_csv, Unmade().to_parquet):
+        with pytest.raises(InputError, match=r"cannot be written: .* Choose a file"):
+            write(place)
+    assert [each.name for each in tmp_path.iterdir()] == ["circle"]
 
 
 def test_what_waits_for_a_writer_is_written_to(by_zone, tmp_path):

@@ -186,6 +186,17 @@ def test_report_is_written_to_a_file(session, tmp_path):
     assert (tmp_path / "r.html").read_text("utf-8") == session.report()
 
 
+@pytest.mark.parametrize("place", [".", "no/such/page.html", "c.ledger"])
+def test_report_that_cannot_be_written_is_refused_before_the_work(
+    session, tmp_path, place, monkeypatch
+):
+    monkeypatch.setattr("sfumato.session.report.Report", None)
+    before = (tmp_path / "c.ledger").read_bytes()
+    with pytest.raises(InputError, match=r"Choose|Pass another file"):
+        session.report(tmp_path / place)
+    assert (tmp_path / "c.ledger").read_bytes() == before
+
+
 def test_report_refuses_an_answer_of_another_ledger(session, town):
     other = town().table().count().release(epsilon=1)
     with pytest.raises(InputError, match="not paid from this ledger"):
