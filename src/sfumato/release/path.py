@@ -13,6 +13,7 @@ from sfumato.core.path import path_of
 # How a ledger begins, and the log that SQLite keeps beside one that is open.
 _DATABASES = (b"SQLite format 3\0", b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside it
+_held: dict[tuple[int, int], int] = {}  # descriptors of databases that were looked at, by file
 
 
 def new_path(given: Any) -> Path:
@@ -61,6 +62,19 @@ def is_database(path: Path) -> bool:
 
 
 def _begins(path: Path) -> bool:
-    """Return whether a file begins as a database."""
-    with path.open("rb") as file:
-        return file.read(len(_DATABASES[0])).startswith(_DATABASES)
+    """Return whether a file begins as a database.
+
+    If it does, it is never closed: closing any descriptor of a file drops all locks that this
+    process has on it. Another one would take a ledger that is open here for one that nobody uses,
+    remove its log, and what is charged here would be written to a file that has no name.
+    """
+    status = path.stat()
+    known = status.st_dev, status.st_ino
+    file = _held[known] if known in _held else os.open(path, os.O_RDONLY)
+    os.lseek(file, 0, os.SEEK_SET)
+    found = os.read(file, len(_DATABASES[0])).startswith(_DATABASES)
+    if found and os.name == "posix":
+        _held[known] = file
+    elif known not in _held:
+        os.close(file)
+    return found

@@ -1,6 +1,8 @@
 import os
+import subprocess
 import sys
 import threading
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from math import inf
@@ -122,6 +124,23 @@ def test_log_of_a_ledger_is_not_written_over(by_zone, tmp_path):
                 by_zone.to_html(tmp_path / name)
     assert ledger.version("trips") == "2"
     ledger.close()
+
+
+def test_ledger_that_was_looked_at_stays_locked(by_zone, tmp_path):
+    path, log = tmp_path / "trips.ledger", tmp_path / "trips.ledger-wal"
+    with closing(Ledger.create(path, sf.Budget(1), sf.Unit.row())) as ledger:
+        ledger.refresh("trips", "2")
+        for _ in range(2):
+            with pytest.raises(InputError, match="ledger"):
+                by_zone.to_html(path)
+        # Whoever closes a ledger last removes its log. Another process that looks into this one is
+        # not the last, and what is recorded afterwards is on record for all.
+        look = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM events')"
+        subprocess.run([sys.executable, "-c", look, path], check=True)
+        assert log.exists()
+        ledger.refresh("trips", "3")
+        with closing(Ledger.open(path, read_only=True)) as again:
+            assert again.version("trips") == "3"
 
 
 class Unmade(Tabular):
