@@ -176,8 +176,7 @@ def _column_text(column: NDArray[np.int64]) -> str:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    digits = pa.array(column).cast(pa.string())
-    listed = pa.ListArray.from_arrays([0, len(digits)], digits)
+    listed = pa.ListArray.from_arrays([0, column.size], pa.array(column).cast(pa.string()))
     return f'{{"$t":[{pc.binary_join(listed, ",")[0]}]}}'
 
 
