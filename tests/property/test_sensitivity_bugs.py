@@ -191,7 +191,8 @@ BUGS = [
     ),
     Bug(
         *("rows truncated in each group", UNITS, KEPT, "(self.owner[rows], rows, most)"),
-        "(self.owner[rows] * 9 + (self.keys[0]._codes[rows] % 9 if self.keys else 0), rows, most)",
+        "(self.owner[rows] * 9 + (self.group_turn[rows] % np.uint32(9) if self.keys else 0), "
+        "rows, most)",
         "count by max_rows",
     ),
     Bug(
