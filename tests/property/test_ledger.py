@@ -182,9 +182,9 @@ class Model:
             return answer, None
         if state == "reserved":
             return None, None
-        if self.closed:
-            return DataClosed, None
         known = question in self.answers
+        if self.closed and (analyst, question) not in self.knows:
+            return DataClosed, None
         new = Paid(analyst, question, not known, scope)
         if (analyst, question) in self.knows:
             new = None

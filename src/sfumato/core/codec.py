@@ -102,10 +102,8 @@ def digest(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else "true" if value else "false"
-    if isinstance(value, str):
-        return quoted(value)
+    if value is None or isinstance(value, bool | str):
+        return json.dumps(value)
     if isinstance(value, int):
         return int.__repr__(value) if abs(value) < 2**53 else _ratio_text(value)
     if isinstance(value, Fraction):

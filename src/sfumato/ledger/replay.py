@@ -143,7 +143,8 @@ class Replay:
             yield "this step does not follow from where its request stood"
         if request.body not in (None, event.body):
             yield "its request is about something else"
-        if self.closed and event.kind in ("reserved", "given", "touched"):
+        charged = event.kind in ("reserved", "given") and event.charge_bytes is not None
+        if self.closed and (charged or event.kind == "touched"):
             yield "the data was closed"
         if event.kind in ("reserved", "given"):
             yield from self._ask(event, request)

@@ -26,7 +26,7 @@ def asked(header: LedgerHeader, journal: Journal, order: Order) -> tuple[Event, 
         BudgetExceeded: it does not fit the total, or the analyst's share.
         AnalystError: there are shares, and the analyst has none.
         RequestError: the id was used for another question, is under way, or was abandoned.
-        DataClosed: a fault waits for the owner.
+        DataClosed: a fault waits for the owner; analysts are given what they have all the same.
     """
     share = share_of(header, journal, order.analyst)
     known = journal.last(analyst=order.analyst, request=order.request)
@@ -34,9 +34,10 @@ def asked(header: LedgerHeader, journal: Journal, order: Order) -> tuple[Event, 
         raise other_body()
     if known is not None and known.state != "returned":
         return _again(journal, known)
-    if journal.closed():
+    own = journal.answered(order.body, order.analyst)
+    if own is None and journal.closed():
         raise closed()
-    if (earlier := journal.answered(order.body)) is not None:
+    if (earlier := own or journal.answered(order.body)) is not None:
         return _given(header, journal, order, earlier, share)
     tallies, held = admitted(header, journal, order, share, new=True)
     return journal.append("reserved", tallies, **_columns(order, "reserved") | held), None
@@ -112,17 +113,18 @@ def _given(
 ) -> tuple[Event, bytes]:
     """Give a stored answer away: free for who has it, else at the cost of their share.
 
-    Of two that were asked for at the same time, everybody keeps their own.
+    Of two that were asked for at the same time, everybody keeps their own: `earlier` is the
+    analyst's first, if there is one.
     """
-    columns = _columns(order, "given")
-    if (own := journal.answered(order.body, order.analyst)) is not None:
-        earlier = _stored(journal, own)
+    stored = _stored(journal, earlier)
+    columns = _columns(order, "given") | {"ref": stored.seq}
+    if earlier.analyst == order.analyst:
         tallies: tuple[Tally, ...] = journal.tallies(order.analyst)
         columns["charge_bytes"] = None
     else:
         tallies, held = admitted(header, journal, order, share, new=False)
         columns |= held
-    return journal.append("given", tallies, **columns, ref=earlier.seq), journal.answer(earlier)
+    return journal.append("given", tallies, **columns), journal.answer(stored)
 
 
 def _columns(order: Order, kind: str) -> dict[str, Any]:

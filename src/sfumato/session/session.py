@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
-from os import PathLike
+from os import PathLike, getpid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -193,6 +193,7 @@ class Session:
         self._pace = pace
         self._rng: Rng = system() if pace is None else FixedWork(system())
         self._lent = self._closed = False
+        self._process = getpid()  # a fork does not bring the engine's threads along
         self._kept = set[Path]()
         self._versions = {source.name: label for source, label in versions.items()}
         if ledger.durable:  # an edit of what is declared is an event of its own
@@ -379,6 +380,12 @@ class Session:
             raise InputError("there is nothing to measure. Pass at least one question.")
         if self._closed:
             raise InputError("this session is closed, and its data with it. Open another one.")
+        if getpid() != self._process:
+            raise InputError(
+                "this session was opened in another process, and its engine did not come along "
+                "with the fork. Open a session in each process; on one ledger they share its "
+                "budget."
+            )
         if any(self._tables.get(s.name) != s for part in parts for s in part.sources):
             raise InputError(
                 "this question was made for another table, or for other facts about it, and its "
@@ -463,7 +470,8 @@ class Session:
         """Close the data, and the ledger unless another session lent it."""
         self._closed = True
         with self._paced():  # what was read and kept takes time to give back
-            self._backend.close()
+            if getpid() == self._process:  # else it would wait for threads that are not there
+                self._backend.close()
             if not self._lent:
                 self._ledger.close()
 

@@ -275,6 +275,8 @@ def test_closed_data_gives_stored_answers_to_nobody_new(make, ask, answer):
     with pytest.raises(DataClosed):
         ask(ledger, "q1", analyst="bob")
     assert ledger.remaining("bob").epsilon == Fraction(1, 2)
+    assert ask(ledger, "again", analyst="ana").answer == b"public"
+    assert ledger.verify().ok
 
 
 def test_entry_has_every_column_of_the_design():

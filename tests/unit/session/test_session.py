@@ -1,7 +1,9 @@
 """Sessions: what they open, what they remember, what they refuse."""
 
 import gc
+import os
 import pickle
+import signal
 from os import PathLike, fsencode
 from pathlib import Path
 
@@ -413,3 +415,28 @@ def test_ledger_is_no_folder_and_has_a_name(tmp_path):
             sf.Session(FRAME, **DECLARED, ledger=path)
     with pytest.raises(LedgerError, match="cannot be written"):
         sf.Session(FRAME, **DECLARED, ledger="a/" * 3000)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_session_is_not_used_in_a_forked_process(tmp_path):
+    """Its engine has no threads there: over a file, a question was charged and never answered."""
+    pyarrow.parquet.write_table(pa.table({"n": list(range(1000))}), tmp_path / "rows.parquet")
+    schema, ledger = sf.Schema(n=sf.Integer(0, 999)), tmp_path / "ledger"
+    budget, unit = sf.Budget(epsilon=9), sf.Unit.row()
+    with sf.Session(
+        tmp_path / "rows.parquet", unit=unit, schema=schema, budget=budget, ledger=ledger
+    ) as session:
+        table = session.table()
+        child = os.fork()
+        if not child:  # pragma: no cover - another process
+            signal.alarm(20)
+            try:
+                table.count().release(epsilon=1)
+            except sf.errors.InputError as refused:
+                session.close()
+                os._exit(0 if "another process" in str(refused) else 2)
+            os._exit(1)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+        assert [event.kind for event in session.ledger.history() if event.charge] == []
+        table.count().release(epsilon=1)
