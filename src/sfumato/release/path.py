@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from sfumato.core.errors import InputError
 from sfumato.core.path import path_of
@@ -14,14 +15,20 @@ from sfumato.core.path import path_of
 _DATABASES = (b"SQLite format 3\0", b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside it
 _held: dict[tuple[int, int], int] = {}  # descriptors of databases that were looked at, by file
+_needed: WeakKeyDictionary[Any, set[Path]] = WeakKeyDictionary()  # by who needs them
+
+
+def keep(owner: Any, files: set[Path]) -> None:
+    """Let nothing be written over files as long as their owner is there, and keeps them."""
+    _needed[owner] = files
 
 
 def new_path(given: Any) -> Path:
     """Return the path of a file to write.
 
     Raises:
-        InputError: it is not a path, no file can be written there, or there is a ledger, which
-            nothing may be written over.
+        InputError: it is not a path, no file can be written there, or there is a ledger, or the
+            data or contract of an open session, which nothing may be written over.
     """
     path = path_of(given)
     if not is_writable(path):
@@ -34,6 +41,11 @@ def new_path(given: Any) -> Path:
         raise InputError(
             f"{path.name!r} is a ledger or another database, and writing there would destroy it. "
             f"Choose another file."
+        )
+    if any(path.resolve() in files for files in [*_needed.values()]):
+        raise InputError(
+            f"{path.name!r} is data, a contract or a ledger, and writing there would destroy it. "
+            f"Pass another file."
         )
     return path
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from os import PathLike, getpid
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.core.budget import Budget
@@ -19,7 +18,7 @@ from sfumato.core.schema import Column, Schema
 from sfumato.ledger import Ledger
 from sfumato.noise import FixedWork, Rng, system
 from sfumato.relation.source import Source
-from sfumato.release.path import new_path
+from sfumato.release.path import keep, new_path
 from sfumato.release.release import Release
 from sfumato.session.access import Access
 from sfumato.session.contract import Contract
@@ -153,7 +152,7 @@ class Session:
             labels[table] = stated[table] or found
         self._begin(labels, backend, opened, analyst, public or {}, pace)
         self._lent = isinstance(ledger, Ledger)
-        self._kept = kept | kept_files([ledger])
+        keep(self, kept | kept_files([ledger]))
 
     @classmethod
     def _of(cls, contract: Contract, analyst: str | None) -> Session:
@@ -175,7 +174,7 @@ class Session:
         }
         pace = None if contract.quantum is None else Pace(contract.quantum)
         session._begin(versions, backend, ledger, analyst, contract.public, pace)
-        session._kept = kept
+        keep(session, kept)
         return session
 
     def _begin(
@@ -194,7 +193,6 @@ class Session:
         self._rng: Rng = system() if pace is None else FixedWork(system())
         self._lent = self._closed = False
         self._process = getpid()  # a fork does not bring the engine's threads along
-        self._kept = set[Path]()
         self._versions = {source.name: label for source, label in versions.items()}
         if ledger.durable:  # an edit of what is declared is an event of its own
             for source in versions:
@@ -451,11 +449,6 @@ class Session:
         from sfumato.session.report import Report
 
         where = None if path is None else new_path(path)  # before the work
-        if where is not None and where.resolve() in self._kept:
-            raise InputError(
-                f"{where.name!r} is data, a contract or a ledger, and writing there would "
-                f"destroy it. Pass another file."
-            )
         tables = {source: self._versions[name] for name, source in self._tables.items()}
         made = Report(
             ledger=self._ledger,
@@ -469,6 +462,7 @@ class Session:
     def close(self) -> None:
         """Close the data, and the ledger unless another session lent it."""
         self._closed = True
+        keep(self, set())
         with self._paced():  # what was read and kept takes time to give back
             if getpid() == self._process:  # else it would wait for threads that are not there
                 self._backend.close()

@@ -206,3 +206,32 @@ def test_far_numbers_and_names_of_groups_are_no_open_ends(by_zone):
         assert "∞" not in text
         assert "inf" not in text
     assert shown.to_arrow()["n_low"].to_pylist() == [5e40, -1e41]
+
+
+@pytest.mark.parametrize("form", ["parquet", "html"])
+def test_data_of_an_open_session_is_not_written_over(by_zone, tmp_path, form):
+    path, link = tmp_path / "rows.csv", tmp_path / "link.csv"
+    path.write_text("n\n1\n")
+    link.symlink_to(path)
+    facts = {"unit": sf.Unit.row(), "schema": sf.Schema(n=sf.Integer(0, 9)), "budget": sf.Budget(1)}
+    with sf.Session(path, **facts):
+        for place in (path, link):
+            with pytest.raises(InputError, match="is data"):
+                getattr(by_zone, f"to_{form}")(place)
+        assert path.read_text() == "n\n1\n"
+    getattr(by_zone, f"to_{form}")(path)  # closed: nobody needs it
+    assert path.read_text(errors="replace") != "n\n1\n"
+
+
+def test_contract_of_an_open_session_is_not_written_over(by_zone, tmp_path):
+    (tmp_path / "rows.csv").write_text("n\n1\n")
+    contract = tmp_path / "rows.toml"
+    contract.write_text(
+        '[budget]\nepsilon = "1"\nledger = "rows.ledger"\n[tables.rows]\nsource = "rows.csv"\n'
+        'version = "1"\nunit = "row"\n[tables.rows.columns]\n'
+        'n = { type = "integer", low = 0, high = 9 }\n'
+    )
+    before = contract.read_text()
+    with sf.connect(contract), pytest.raises(InputError, match="contract"):
+        by_zone.to_html(contract)
+    assert contract.read_text() == before
