@@ -174,6 +174,7 @@ def test_history_lists_what_happened_without_answers(contract):
         "reserved", "touched", "settled", "refreshed", "reserved", "returned",
     ]  # fmt: skip
     assert "ε = 0.25" in lines[1]
+    assert "δ" not in lines[1]
     assert all("ana" in line and "people" in line for line in lines[1:4])
     assert "2027" in lines[4]
     assert "secret" not in result.output
@@ -184,7 +185,7 @@ def test_history_as_json_has_exact_charges_and_times(contract):
     events = json.loads(result.stdout)
     assert [event["entry"] for event in events] == [1, 2, 3]
     first, _, last = events
-    assert first["charge"]["epsilon"] == "0.25"
+    assert (first["charge"]["epsilon"], first["charge"]["delta"]) == ("0.25", "0")
     assert {name: first[name] for name in ("what", "analyst", "request", "table", "version")} == {
         "what": "reserved",
         "analyst": "ana",

@@ -89,7 +89,9 @@ def history(contract: Path, limit: int | None, format: str) -> None:
 
 @ledger.command()
 @_CONTRACT
-@click.option("--head", metavar="HASH", help="What `sfumato ledger show` once gave as the head.")
+@click.option(
+    "--head", metavar="NUMBER:HASH", help="What `sfumato ledger show` once gave as the head."
+)
 def verify(contract: Path, head: str | None) -> None:
     """Replay every entry; exit with 1 if anything is wrong.
 
@@ -292,7 +294,7 @@ def _figures(charge: Charge) -> dict[str, str]:
     from sfumato.accounting.grid import UNIT
     from sfumato.cli.listing import decimal
 
-    figures = {"epsilon": charge.epsilon, "rho": charge.rho, "delta": charge.delta or None}
+    figures = {"epsilon": charge.epsilon, "rho": charge.rho, "delta": charge.delta}
     return {
         name: decimal(Fraction(units, UNIT)) for name, units in figures.items() if units is not None
     }
@@ -306,4 +308,5 @@ def _cell(name: str, value: Any) -> str:
     from sfumato.core.number import show_above
 
     letters = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
-    return ", ".join(f"{letters[k]} = {show_above(Fraction(v), 4)}" for k, v in value.items())
+    shown = {name: Fraction(text) for name, text in value.items() if (name, text) != ("delta", "0")}
+    return ", ".join(f"{letters[name]} = {show_above(shown[name], 4)}" for name in shown)
