@@ -174,22 +174,19 @@ def _composed(loss: Loss, delta: Fraction) -> Fraction:
 
 def _refusal(asked: Charge, left: Remaining, limits: Limits) -> str:
     """Write why a charge does not fit, and what would."""
+    fails = f"this release may fail with probability δ = {show_up(asked.delta)}"
+    if asked.delta and not limits.delta:
+        return f"{fails}; the budget has no δ. Ask without one, or let the owner set its ε and δ."
     if Fraction(asked.delta, UNIT) > left.delta:
-        why = (
-            "the other half of the budget's δ pays for turning ρ into ε"
-            if limits.delta
-            else "the budget has no δ"
-        )
-        whole = show_down(Fraction(limits.delta, UNIT))
         return (
-            f"this release may fail with probability δ = {show_up(asked.delta)}; "
-            f"{show_down(left.delta)} of {whole} remains ({why}). "
+            f"{fails}; {show_down(left.delta)} of {show_down(left.allowed)} remains (the other "
+            f"half of the budget's δ pays for turning ρ into ε). "
             f"Ask for delta <= {show_down(left.delta)}, or for a release without δ."
         )
     if asked.epsilon is None and limits.rho is None:
         return (
             "this release has no ε, as with Gaussian noise, and the budget counts nothing else. "
-            "Use noise that has one, such as discrete Laplace, or a budget with delta=."
+            "Use noise that has one, such as discrete Laplace, or let the owner set its ε and δ."
         )
     costs = [
         f"{name} = {show_up(cost)}; {show_down(rest)} of {show_down(Fraction(bound, UNIT))} remains"

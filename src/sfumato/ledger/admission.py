@@ -100,7 +100,7 @@ def check(
         if i == 0 and share is not None:
             raise hidden(price, entry(journal), what)
         spent = journal.tallies(analyst)[i].sums(header.neighbors)
-        raise _refusal(spent, price, limits, entry(journal), what)
+        raise _refusal(spent, price, limits, entry(journal), what, ("the budget", "your share")[i])
 
 
 def entry(journal: Journal) -> int:
@@ -109,13 +109,15 @@ def entry(journal: Journal) -> int:
     return last.seq if last else 0
 
 
-def _refusal(spent: Sums, price: Charge, limits: Limits, last: int, what: str) -> BudgetError:
+def _refusal(
+    spent: Sums, price: Charge, limits: Limits, last: int, what: str, whose: str
+) -> BudgetError:
     try:
         spend(spent, price, limits)  # a price counts for no more than itself: refused here too
     except BudgetExceeded as problem:
+        said = problem.message.replace("this release", f"this {what}", 1)
         return BudgetExceeded(
-            f"{problem.message.replace('this release', f'this {what}', 1)} Nothing was charged "
-            f"(after ledger entry {last}).",
+            f"{said.replace('the budget', whose)} Nothing was charged (after ledger entry {last}).",
             asked=problem.asked,
             left=problem.left,
             limit=problem.limit,

@@ -236,8 +236,8 @@ def test_refusal_rounds_so_that_its_advice_fits():
     ("spent", "loss", "limit", "said"),
     [
         (Sums(), Approximate(1, "1e-6"), BUDGET, r"δ = 1e-06; 5e-07 of 5e-07 remains \(the other"),
-        (Sums(), Approximate(1, "1e-9"), Budget(rho=1), r"0 of 0 remains \(the budget has no δ\)"),
-        (Sums(), NOISE, Budget(epsilon=1), r"has no ε.*delta="),
+        (Sums(), Approximate(1, "1e-9"), Budget(rho=1), r"the budget has no δ\. Ask without one"),
+        (Sums(), NOISE, Budget(epsilon=1), r"has no ε.*set its ε and δ"),
         (Sums(None, 0), NOISE * 99, BUDGET, r"costs ρ = 0\.495; 0\.2961 of 0\.2961 remains"),
         (Sums(4 * UNIT, None), Pure(1), BUDGET, r"ε = 1; 0 of 4 remains\. Let the owner"),
         (Sums(None, 0), Pure(1), Budget(epsilon=1), r"cannot be added"),

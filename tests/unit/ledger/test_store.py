@@ -1,5 +1,6 @@
 """One behavior of the ledger each: charges, states, answers, shares, faults."""
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -225,6 +226,21 @@ def test_unlisted_analyst_is_refused_where_shares_exist(make, ask, who):
         with pytest.raises(AnalystError):
             ledger.remaining(who)
     assert ledger.history() == []
+
+
+def test_share_without_delta_is_refused_in_its_own_name(make):
+    ledger = make(2, delta="1e-6", analysts={"ana": sf.Budget(1), "bob": sf.Budget(1, "1e-6")})
+    for loss, said in (
+        (
+            Approximate(1, "1e-7"),
+            "your share has no δ. Ask without one, or let the owner set its ε",
+        ),
+        (Concentrated("0.01"), "your share counts nothing else"),
+        (Pure(2), "Ask for epsilon <= 1, or let the owner raise your share. Nothing was charged"),
+    ):
+        with pytest.raises(BudgetExceeded, match=re.escape(said)):
+            ledger.reserve("q", "ana", "people", "1", "plan", loss)
+    ledger.reserve("q", "bob", "people", "1", "plan", Approximate(1, "1e-7"))
 
 
 def test_total_binds_analysts_together_without_telling_what_others_spent(make, ask):
