@@ -40,4 +40,5 @@ class Finding:
     def of(cls, rule: str, place: str, problem: SfumatoError) -> Finding:
         """Return a refusal as an error: what it says, and last how to mend it."""
         said, _, mend = problem.message.removesuffix(".").rpartition(". ")
-        return cls("error", rule, place, f"{said or mend}.", "", f"{mend}." if said else "")
+        mend += "" if mend.endswith("?") else "."
+        return cls("error", rule, place, f"{said}." if said else mend, "", mend if said else "")

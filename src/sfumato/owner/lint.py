@@ -121,6 +121,16 @@ def _shares(contract: Contract) -> Iterator[Finding]:
                 "The budget of all together is reached first.",
                 "Lower the share.",
             )
+        if share.epsilon is not None and total.delta and not share.delta:
+            yield Finding(
+                "note",
+                "analysts.no-delta",
+                dotted(("analysts", name)),
+                f"this share has no δ, and the budget has δ = {show(total.delta)}.",
+                "Gaussian noise, groups that a question buys and prices with a δ are refused to "
+                "this analyst; δ is not taken over from the budget.",
+                f'Write delta = "{show(total.delta)}", or less, if the analyst should have them.',
+            )
     sums = [share.epsilon for share in contract.analysts.values() if share.epsilon is not None]
     if total.epsilon is not None and len(sums) > 1 and sum(sums) > total.epsilon:
         yield Finding(
@@ -130,7 +140,8 @@ def _shares(contract: Contract) -> Iterator[Finding]:
             f"the shares add up to ε = {show(Fraction(sum(sums)))}, more than {shown(total)}.",
             "That is allowed: whoever comes late may find less. If all analysts put their answers "
             "together, they learn no more than the budget allows.",
-            "Nothing, or smaller shares if each is a promise to an analyst.",
+            "Nothing needs to be done, unless an analyst was promised a share in full: then lower "
+            "the shares until they add up to no more than the budget.",
         )
 
 
@@ -300,5 +311,5 @@ def _steps(declared: Column) -> int:
 
 def _above(share: Budget, total: Budget) -> bool:
     if share.epsilon is not None and total.epsilon is not None:
-        return share.epsilon > total.epsilon
+        return share.epsilon > total.epsilon or share.delta > total.delta
     return share.rho is not None and total.rho is not None and share.rho > total.rho

@@ -41,7 +41,8 @@ def found(folder, **change):
     """Return (level, rule, place) of every finding."""
     written = text(**change)
     findings = lint(Contract.parse(written, folder), text=written)
-    assert all(f.what.endswith((".", "?")) and f.mend.endswith(".") for f in findings)
+    assert all(text[-1:] in {".", "?"} for f in findings for text in (f.what, f.mend))
+    assert not any("?." in text or ".." in text for f in findings for text in (f.what, f.mend))
     return [(f.level, f.rule, f.place) for f in findings]
 
 
@@ -76,6 +77,11 @@ BY_ROW = {"unit": 'unit = "row"'}
             {"more": '[analysts."a b"]\nepsilon = 5'},
             'warning analysts.above-total analysts."a b"',
         ),
+        (
+            {"more": '[analysts.ana]\nepsilon = 1\ndelta = "2e-6"'},
+            "warning analysts.above-total analysts.ana",
+        ),
+        ({"more": "[analysts.ana]\nepsilon = 3"}, "note analysts.no-delta analysts.ana"),
         (
             {"more": "[analysts.ana]\nepsilon = 3\n[analysts.bob]\nepsilon = 2"},
             "note analysts.sum analysts",
@@ -175,6 +181,18 @@ def test_category_of_people_is_a_warning_and_of_things_is_none(folder):
     written = text(columns=columns)
     rules = [(f.rule, f.place) for f in lint(Contract.parse(written, folder), data=False)]
     assert rules == [("column.key-as-category", f"{COLUMNS}.email")]
+
+
+def test_damaged_file_is_an_error_that_ends_in_its_question(folder):
+    (folder / "trips.parquet").write_bytes(b"PAR1")
+    [finding] = lint(Contract.parse(text(), folder))
+    assert (finding.rule, finding.mend) == ("table.unreadable", "Is it complete?")
+
+
+def test_share_at_the_edge_is_no_finding(folder):
+    assert found(folder, more='[analysts.ana]\nepsilon = 4\ndelta = "1e-6"') == []
+    share = "[analysts.ana]\nepsilon = 1"
+    assert found(folder, budget='rho = "0.1"\nledger = "l"', more=share) == []
 
 
 def test_errors_come_first_then_warnings_then_notes(folder):
