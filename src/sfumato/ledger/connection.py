@@ -387,8 +387,9 @@ def bereft() -> LedgerError:
 def unwritable() -> LedgerError:
     """Return the error for a file or folder that cannot be written."""
     return LedgerError(
-        "the ledger cannot be written, so nothing can be charged and nothing is released. Let "
-        "this process write the file and its folder, on a disk of this machine."
+        "the ledger cannot be written, so nothing can be charged and nothing is released. Its "
+        "folder may be missing: then make it. Let this process write the file and its folder, on a "
+        "disk of this machine."
     )
 
 

@@ -150,7 +150,7 @@ def test_log_of_a_ledger_that_is_gone_is_not_played_into_a_new_one(make, ask, pa
 
 
 def test_folder_that_does_not_exist_is_refused(tmp_path):
-    with pytest.raises(LedgerError, match="cannot be written"):
+    with pytest.raises(LedgerError, match="Its folder may be missing"):
         Ledger.create(tmp_path / "none" / "trips.ledger", sf.Budget(1), UNIT)
 
 
