@@ -127,8 +127,8 @@ def _shares(contract: Contract) -> Iterator[Finding]:
                 "analysts.no-delta",
                 dotted(("analysts", name)),
                 f"this share has no δ, and the budget has δ = {show(total.delta)}.",
-                "Gaussian noise, groups that a question buys and prices with a δ are refused to "
-                "this analyst; δ is not taken over from the budget.",
+                "This analyst is refused Gaussian noise, groups that a question buys, and whatever "
+                "else is charged a δ: a share does not take it over from the budget.",
                 f'Write delta = "{show(total.delta)}", or less, if the analyst should have them.',
             )
     sums = [share.epsilon for share in contract.analysts.values() if share.epsilon is not None]
