@@ -45,11 +45,11 @@ demo: $(RUNTIME) ## see the whole story on generated data, offline
 	@$(BIN)/sfumato demo
 
 test: $(DEV) ## run the tests of every push
-	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not deep"
+	@$(BIN)/pytest -q -n 2 -m "not deep"
 
 test-deep: $(ORACLES) ## run the heavy tests with fresh randomness, then all the others
-	@$(BIN)/pytest -q -n 2 --dist worksteal -m deep --hypothesis-profile deep
-	@$(BIN)/pytest -q -n 2 --dist worksteal -m "not deep" --hypothesis-profile deep
+	@$(BIN)/pytest -q -n 2 -m deep --hypothesis-profile deep
+	@$(BIN)/pytest -q -n 2 -m "not deep" --hypothesis-profile deep
 
 check: $(DEV) ## lint, types, layers, spelling, documentation, size of the trusted base
 	@$(BIN)/ruff check --quiet $(CODE)
