@@ -1,6 +1,11 @@
 """Opening refuses by public facts alone, and says what to do."""
 # ruff: noqa: S608 - the SQL is what is tested
 
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
 import duckdb
 import pandas as pd
 import polars as pl
@@ -11,6 +16,7 @@ import pytest
 import sfumato as sf
 from sfumato.backends.duckdb import DuckDB
 from sfumato.core.errors import ColumnError, InputError, UnknownName
+from sfumato.ledger import Ledger
 from sfumato.relation.source import Source
 
 
@@ -49,6 +55,21 @@ def refusal(tables, kind, **options):
 def test_what_is_no_table_is_refused(given, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert said in refusal({source(): given}, InputError)
+
+
+@pytest.mark.parametrize("given", ["ledger.db", "duckdb:ledger.db#events", "copy.csv", "*.db"])
+def test_ledger_is_no_table_and_keeps_its_locks(given, tmp_path, monkeypatch):
+    """To close its file, by whatever means, would drop them."""
+    monkeypatch.chdir(tmp_path)
+    unit, budget = sf.Unit.row(), sf.Budget(1)
+    with closing(Ledger.create("ledger.db", budget, unit)) as ledger:
+        head = ledger.head
+        Path("copy.csv").hardlink_to("ledger.db")
+        assert "an SQLite database, such as a ledger" in refusal({source(): given}, InputError)
+        look = "from sfumato.ledger import Ledger; Ledger.open('ledger.db').close()"
+        subprocess.run([sys.executable, "-c", look], check=True)
+        assert Path("ledger.db-wal").exists()  # the other saw that it is not the last one
+        assert ledger.head == head
 
 
 def test_lazy_frame_is_refused_with_the_way_out():

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from sfumato.core.errors import InputError
+from sfumato.release.path import is_database
 
 _KINDS = ".csv, .tsv (also .gz), .parquet, .duckdb, .db or duckdb:FILE#TABLE"
 _HEADER = 2**20  # bytes in which the header line must end
@@ -145,6 +146,11 @@ def _files(given: str, table: str) -> tuple[str, ...]:
             raise InputError(
                 f"table {table!r}: {given!r} is a folder. Pass a pattern, such as "
                 f"'{given.rstrip('/')}/*.parquet'."
+            )
+        if is_database(Path(name)):  # and to close it would drop the locks of a ledger
+            raise InputError(
+                f"table {table!r}: {given!r} is an SQLite database, such as a ledger, which is not "
+                f"read. Export the table that is meant to Parquet or CSV."
             )
         if any(mark in name for mark in "*?["):
             raise InputError(

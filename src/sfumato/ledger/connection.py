@@ -7,7 +7,10 @@ one that is refused takes back nothing of the others, and none goes on before al
 
 Before a fork the connection is closed, because SQLite's own record of file locks must not be copied
 into a child; parent and child open their own when they next need one. The file is never opened by
-other means in this process: closing any descriptor of it would silently drop SQLite's locks.
+other means in this process: closing any descriptor of it would silently drop SQLite's locks. A user
+who copies it does just that. Then the next process to close it takes itself for the last one, and
+removes the log; what is written here would go to a file without a name. So it is seen to before and
+after every transaction that the log still has its name.
 """
 
 from __future__ import annotations
@@ -35,21 +38,27 @@ _PRAGMAS = (
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
 )
+_CLOSED, _GONE = (0, 0), (-1, -1)  # in place of the identity of a log
+
+
+class LogGone(sqlite3.OperationalError):
+    """What was written went to a log without a name."""
 
 
 class Group:
     """What some threads do in one transaction.
 
     Attributes:
+        writes: whether it is there to write.
         over: whether it was committed, or taken back.
         problem: why it was taken back.
     """
 
-    __slots__ = ("over", "problem")
+    __slots__ = ("over", "problem", "writes")
 
-    def __init__(self) -> None:
+    def __init__(self, *, writes: bool) -> None:
         """Be open."""
-        self.over = False
+        self.writes, self.over = writes, False
         self.problem: sqlite3.Error | UnicodeError | None = None
 
 
@@ -64,6 +73,7 @@ class Connection:
         self._group: Group | None = None
         self._renew()
         self._identity: tuple[int, int] | None = None
+        self._log = _CLOSED
         self._pid = os.getpid()
         with _guard:
             _live.add(self)
@@ -82,10 +92,11 @@ class Connection:
             with self._next() if write else self._alone():
                 connection = self._connected()
                 begins = self._group is None
-                group = self._group = self._group or Group()  # whatever happens now, it is ended
+                # Whatever happens now, it is ended.
+                group = self._group = self._group or Group(writes=write)
                 try:
                     if begins:
-                        self._begin(connection, group, write=write)
+                        self._begin(connection, group)
                     with self._step(connection, group):
                         yield connection
                 finally:
@@ -114,9 +125,9 @@ class Connection:
             self._give_up(group, problem)
             raise translated(problem) from None
 
-    def _begin(self, connection: sqlite3.Connection, group: Group, *, write: bool) -> None:
+    def _begin(self, connection: sqlite3.Connection, group: Group) -> None:
         try:
-            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            connection.execute("BEGIN IMMEDIATE" if group.writes else "BEGIN")
         except (sqlite3.Error, UnicodeError) as problem:
             self._give_up(group, problem)
             raise translated(problem) from None
@@ -151,6 +162,8 @@ class Connection:
             if self._sqlite is None:
                 raise sqlite3.OperationalError
             self._sqlite.execute("COMMIT")
+            if group.writes and self._unnamed():
+                raise LogGone
         except (sqlite3.Error, UnicodeError) as problem:
             self._give_up(group, problem)
         finally:
@@ -165,7 +178,9 @@ class Connection:
         if self._sqlite is not None and self._sqlite.in_transaction:
             with suppress(sqlite3.Error):
                 self._sqlite.execute("ROLLBACK")
-        if self.path is not None and not isinstance(translated(problem), LedgerBusy):
+        if isinstance(problem, LogGone):
+            self._leave()
+        elif self.path is not None and not isinstance(translated(problem), LedgerBusy):
             self._disconnect()  # what it believes about the file may no longer be true
 
     @contextmanager
@@ -234,13 +249,34 @@ class Connection:
                 "what was spent. Put the file back, or open the new one and verify it against a "
                 "head that you kept."
             )
+        if self._unnamed():  # whoever removed it has brought all of it into the file
+            self._disconnect()
         if self._sqlite is None:
+            self._identity = status.st_dev, status.st_ino
             try:
-                self._sqlite = self._open(self.path)
+                if self._identity in _lost or any(map(self._is_stale, _connections())):
+                    raise LogGone
+                opened = self._open(self.path)
             except (sqlite3.Error, UnicodeError) as problem:
                 raise translated(problem) from None
-            self._identity = status.st_dev, status.st_ino
+            log = _CLOSED if self._read_only else self._named_log()
+            self._sqlite, self._log = opened, log
         return self._sqlite
+
+    def _named_log(self) -> tuple[int, int]:
+        """Return which file has the name of the log, beside the ledger itself if it is a link."""
+        with suppress(OSError):
+            status = os.stat(f"{os.path.realpath(self.path or '')}-wal")  # noqa: PTH116
+            return status.st_dev, status.st_ino
+        return _GONE
+
+    def _unnamed(self) -> bool:
+        """Return whether the log that is open has lost its name."""
+        return self._log not in (_CLOSED, self._named_log())
+
+    def _is_stale(self, other: Connection) -> bool:
+        """Return whether another connection keeps SQLite at the old index of a log that is gone."""
+        return other is not self and other._identity == self._identity and other._unnamed()
 
     def _open(self, path: Path) -> sqlite3.Connection:
         mode = "ro" if self._read_only else "rw"
@@ -252,6 +288,7 @@ class Connection:
                     raise unwritable()
             for pragma in _PRAGMAS:
                 connection.execute(pragma)
+            connection.execute("PRAGMA schema_version")  # reads, so that there is a log
         except (sqlite3.Error, UnicodeError, LedgerError):
             connection.close()
             raise
@@ -273,8 +310,20 @@ class Connection:
             uri, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
 
+    def _leave(self) -> None:
+        """Never close the file, not even when the program ends, and never open it here again.
+
+        To close it would bring into it what went to the log without a name, over all that others
+        have written since.
+        """
+        import ctypes
+
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._sqlite))
+        _lost.add(self._identity)
+        self._sqlite, self._log = None, _CLOSED
+
     def _disconnect(self) -> None:
-        connection, self._sqlite = self._sqlite, None
+        connection, self._sqlite, self._log = self._sqlite, None, _CLOSED
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()
@@ -309,6 +358,14 @@ def remember(path: Path) -> None:
 
 def translated(problem: sqlite3.Error | UnicodeError) -> LedgerError:
     """Return what to tell people; the driver's own words stay here."""
+    if isinstance(problem, LogGone):
+        return LedgerError(
+            "the log beside the ledger was removed while this process had it open, and what it "
+            "wrote last may be in no file, so nothing is released. Either somebody deleted it, or "
+            "this program opened and closed the ledger's file itself, to copy it for example, "
+            "which drops its locks. Start the program again, look at the ledger's history, and "
+            "copy ledgers with backup only."
+        )
     if isinstance(problem, UnicodeError):  # the driver could not even say what is damaged
         return corrupt()
     match getattr(problem, "sqlite_errorcode", 0) & 0xFF:  # the family of the code
@@ -396,6 +453,14 @@ def unwritable() -> LedgerError:
 _live: weakref.WeakSet[Connection] = weakref.WeakSet()
 _guard = threading.RLock()
 _waiting: list[Connection] = []
+_lost: set[tuple[int, int] | None] = set()  # files that this process wrote to in vain
+
+
+def _connections() -> list[Connection]:
+    """Return all that there are, without waiting for the lock: its holder may wait for this one."""
+    while True:
+        with suppress(RuntimeError):  # one came while they were listed
+            return list(_live)
 
 
 def _before_fork() -> None:

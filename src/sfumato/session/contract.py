@@ -18,6 +18,7 @@ from sfumato.core.unit import Neighbors, Unit
 from sfumato.ledger.order import checked_name
 from sfumato.relation.link import check_links
 from sfumato.relation.source import linked
+from sfumato.release.path import is_database
 from sfumato.session.declaration import TableDeclaration, located_source, shared_unit
 from sfumato.session.pacing import QUANTUM, Pace
 from sfumato.session.section import Section, described, located
@@ -143,6 +144,11 @@ def _text(file: Path) -> str:
             what = "it is a folder" if file.is_dir() else "there is no such file"
             raise ContractError(
                 f"{file.name!r} cannot be read as a contract: {what}. Check the path."
+            )
+        if is_database(file):  # and to close it would drop the locks of a ledger that is open
+            raise ContractError(
+                f"{file.name!r} is a ledger or another database, and no contract. Pass the TOML "
+                f"file that declares the data and names its ledger."
             )
         with file.open("rb") as stream:
             content = stream.read(_LARGEST + 1)

@@ -161,9 +161,9 @@ def test_interrupt_while_another_process_writes_leaves_nothing_open(make, ask, p
     ask(ledger, "before")
     plain = ledger._file._begin
 
-    def interrupted(connection, group, *, write):
+    def interrupted(connection, group):
         if comes:
-            plain(connection, group, write=write)
+            plain(connection, group)
         raise KeyboardInterrupt
 
     ledger._file._begin = interrupted

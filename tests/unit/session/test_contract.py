@@ -341,6 +341,7 @@ def broken_files(folder):
     (folder / "circle.toml").symlink_to(folder / "circle.toml")
     (folder / "large.csv").touch()
     os.truncate(folder / "large.csv", 2**24 + 1)
+    (folder / "trips.ledger").write_bytes(b"SQLite format 3\0 and so on")
     return {
         "missing.toml": "'missing.toml' cannot be read as a contract: there is no such file. ",
         ".": "cannot be read as a contract: it is a folder. ",
@@ -349,6 +350,7 @@ def broken_files(folder):
         "circle.toml": "'circle.toml' cannot be read as a contract. Check the path, ",
         "nul\0.toml": "'nul\\x00.toml' cannot be read as a contract. Check the path, ",
         "large.csv": "'large.csv' is larger than 16 MiB and no contract. ",
+        "trips.ledger": "'trips.ledger' is a ledger or another database, and no contract. ",
     }
 
 
