@@ -8,7 +8,8 @@ from fractions import Fraction
 from sfumato.accounting.gaussian import gaussian_delta
 from sfumato.core.number import Exactable, open_unit, positive
 
-_TRIES = 4  # each nearer, as a rule
+_TRIES, _NEAR = 8, 2.0**-22  # each nearer, as a rule; what is near enough, in logarithms
+_RAREST = Fraction(1, 10**15)  # floats do not reach further
 _LEAST, _MOST = Fraction(1, 2**20), Fraction(2**60)  # scales of noise that can be drawn
 
 
@@ -58,18 +59,45 @@ def gaussian_reference_sigma(epsilon: Exactable, delta: Exactable) -> float:
 def about_sigma(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return about the σ that is enough for noise on one count; starts a search.
 
-    Where the continuous law has another δ by as much as the discrete one is off. Where σ is of the
-    size of the shift, δ does not fall evenly, and smaller σ may be enough too.
+    By the secant method in logarithms, from where the continuous law has that δ.
     """
-    wanted = aim = max(delta, Fraction(1, 10**15))  # floats do not reach further
+    start = shift * gaussian_reference_sigma(epsilon, max(delta, _RAREST))
+    if start < 2 * shift:
+        return _among_steps(shift, epsilon, delta)
+    sigma, slope = Fraction(start), -1 - (float(epsilon) * start / shift) ** 2
+    wanted, last = _log(delta), (0.0, 0.0)
+    for tries in range(_TRIES):
+        if not _LEAST <= sigma <= _MOST:
+            break
+        here = math.log(sigma), _log(gaussian_delta(sigma, shift, epsilon))
+        if tries and here[0] != last[0]:
+            slope = min((here[1] - last[1]) / (here[0] - last[0]), -1.0)
+        step = min(max((wanted - here[1]) / slope, -1.0), 1.0)
+        sigma, last = Fraction(math.exp(here[0] + step)), here
+        if abs(step) < _NEAR:
+            break
+    return sigma
+
+
+def _among_steps(shift: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return about the σ that is enough if it is of the size of the shift.
+
+    There δ does not fall evenly, and smaller σ may be enough too. It is sought where the continuous
+    law has another δ by as much as the discrete one is off.
+    """
+    wanted = aim = max(delta, _RAREST)
     sigma = Fraction(0)
-    for _ in range(_TRIES):
+    for _ in range(_TRIES // 2):
         sigma = shift * Fraction(gaussian_reference_sigma(epsilon, aim))
         if not _LEAST <= sigma <= _MOST:
             break
         there = gaussian_delta(sigma, shift, epsilon)
         aim = min(aim * wanted / there, Fraction(1, 2))
     return sigma
+
+
+def _log(number: Fraction) -> float:
+    return math.log(number.numerator) - math.log(number.denominator)
 
 
 def _reference_delta(mu: float, epsilon: float) -> float:
