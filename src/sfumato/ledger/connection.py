@@ -9,15 +9,19 @@ Before a fork the connection is closed, because SQLite's own record of file lock
 into a child; parent and child open their own when they next need one. The file is never opened by
 other means in this process: closing any descriptor of it would silently drop SQLite's locks. A user
 who copies it does just that. Then the next process to close it takes itself for the last one, and
-removes the log; what is written here would go to a file without a name. So it is seen to before and
-after every transaction that the log still has its name.
+removes the log; what is written here would go to a file without a name. So before and after every
+transaction the lock is taken again, and then it is seen whether the log still has its name. If not,
+this process is done with the ledger: to close it would write an old log back, and remove a new one.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import sqlite3
+import sys
 import threading
+import time
 import weakref
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -26,6 +30,7 @@ from typing import TYPE_CHECKING
 from sfumato.core.errors import LedgerBusy, LedgerCorrupt, LedgerError
 from sfumato.core.number import nonnegative
 from sfumato.core.path import path_of
+from sfumato.ledger.event import APPLICATION
 from sfumato.ledger.turnstile import Turnstile
 
 if TYPE_CHECKING:
@@ -38,6 +43,7 @@ _PRAGMAS = (
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
 )
+_SHARED = 510, 0x40000002  # the bytes of a file that SQLite locks for whoever has it open
 _CLOSED, _GONE = (0, 0), (-1, -1)  # in place of the identity of a log
 
 
@@ -65,11 +71,14 @@ class Group:
 class Connection:
     """A way to one SQLite file, or to memory, for all threads of a process and its children."""
 
-    def __init__(self, path: Path | None, *, timeout: float, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path | None, *, timeout: float, read_only: bool = False, new: bool = False
+    ) -> None:
         """Remember where the file is; it is opened when it is first needed."""
         self._sqlite: sqlite3.Connection | None = None
         self.path = None if path is None else Path(path).absolute()
         self._timeout, self._read_only = float(nonnegative(timeout, "timeout")), read_only
+        self._new = new
         self._group: Group | None = None
         self._renew()
         self._identity: tuple[int, int] | None = None
@@ -162,7 +171,7 @@ class Connection:
             if self._sqlite is None:
                 raise sqlite3.OperationalError
             self._sqlite.execute("COMMIT")
-            if group.writes and self._unnamed():
+            if group.writes and self._astray():
                 raise LogGone
         except (sqlite3.Error, UnicodeError) as problem:
             self._give_up(group, problem)
@@ -232,9 +241,8 @@ class Connection:
 
     def __del__(self) -> None:
         """Close the file of a ledger that nobody holds any more."""
-        connection = getattr(self, "_sqlite", None)  # None in half a copy
-        if connection is not None:
-            connection.close()  # and no more: at the end of a program the modules are gone
+        if getattr(self, "_sqlite", None) is not None and not sys.is_finalizing():
+            self._disconnect()  # None in half a copy; when modules go, all have been closed
 
     def _connected(self) -> sqlite3.Connection:
         if self.path is None:
@@ -249,18 +257,22 @@ class Connection:
                 "what was spent. Put the file back, or open the new one and verify it against a "
                 "head that you kept."
             )
-        if self._unnamed():  # whoever removed it has brought all of it into the file
-            self._disconnect()
+        if self._astray():
+            self._save()
+            self._leave()
         if self._sqlite is None:
             self._identity = status.st_dev, status.st_ino
             try:
-                if self._identity in _lost or any(map(self._is_stale, _connections())):
-                    raise LogGone
+                self._check_named()
                 opened = self._open(self.path)
+                self._sqlite, self._log = opened, self._named_log()
+                if self._read_only and self._log == _GONE:
+                    self._log = _CLOSED  # to look at a copy, which has none, makes none
+                self._check_named()
             except (sqlite3.Error, UnicodeError) as problem:
+                if self._sqlite is not None:
+                    self._leave()
                 raise translated(problem) from None
-            log = _CLOSED if self._read_only else self._named_log()
-            self._sqlite, self._log = opened, log
         return self._sqlite
 
     def _named_log(self) -> tuple[int, int]:
@@ -272,17 +284,57 @@ class Connection:
 
     def _unnamed(self) -> bool:
         """Return whether the log that is open has lost its name."""
-        return self._log not in (_CLOSED, self._named_log())
+        return self._log != _CLOSED and (self._log == _GONE or self._log != self._named_log())
 
-    def _is_stale(self, other: Connection) -> bool:
-        """Return whether another connection keeps SQLite at the old index of a log that is gone."""
-        return other is not self and other._identity == self._identity and other._unnamed()
+    def _astray(self) -> bool:
+        """Take the lock again that a copy may have dropped; return whether the log has no name.
+
+        Whoever removes it keeps the others out until that is done: with the lock, what is seen
+        stays so.
+        """
+        return self._log != _CLOSED and (not self._locked() or self._unnamed())
+
+    def _locked(self) -> bool:
+        """Take the lock of all who have the file open, unless somebody closes it for too long."""
+        if os.name != "posix":
+            return True  # elsewhere a lock belongs to the one who took it, and not to the process
+        import fcntl
+
+        if self._identity not in _descriptors:
+            _descriptors[self._identity] = os.open(self.path or "", os.O_RDONLY)
+        end = time.monotonic() + self._timeout
+        while True:
+            with suppress(BlockingIOError, PermissionError):
+                held = _descriptors[self._identity]
+                fcntl.lockf(held, fcntl.LOCK_SH | fcntl.LOCK_NB, *_SHARED)
+                return True
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.001)
+
+    def _check_named(self) -> None:
+        """Refuse a file of which some connection here has a log without a name.
+
+        They share its index, by which the new log would be misread.
+        """
+        if self._identity in _lost or any(each._unnamed() for each in self._siblings()):
+            _lost.add(self._identity)
+            raise LogGone
+
+    def _siblings(self) -> list[Connection]:
+        """Return all of this process that are to the same file, this one too."""
+        while True:
+            with suppress(RuntimeError):  # one came while they were listed
+                return [each for each in _live if each._identity == self._identity]
 
     def _open(self, path: Path) -> sqlite3.Connection:
         mode = "ro" if self._read_only else "rw"
         connection = self._connect(f"{path.as_uri()}?mode={mode}")
         try:
             if not self._read_only:
+                (owner,) = connection.execute("PRAGMA application_id").fetchone()
+                if owner != APPLICATION and not self._new:
+                    raise corrupt()  # before anything is changed: it may be another program's
                 (journal,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
                 if journal != "wal":
                     raise unwritable()
@@ -310,12 +362,17 @@ class Connection:
             uri, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
 
-    def _leave(self) -> None:
-        """Never close the file, not even when the program ends, and never open it here again.
+    def _save(self) -> None:
+        """Bring a log into the file that somebody deleted; SQLite would have done so before.
 
-        To close it would bring into it what went to the log without a name, over all that others
-        have written since.
+        Unless another was begun: then there are two histories, and others go on with theirs.
         """
+        if self._sqlite is not None and self._named_log() == _GONE:
+            with suppress(sqlite3.Error):
+                self._sqlite.execute("PRAGMA wal_checkpoint").fetchone()
+
+    def _leave(self) -> None:
+        """Never close the file, not even when the program ends, and never open it here again."""
         import ctypes
 
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._sqlite))
@@ -323,10 +380,16 @@ class Connection:
         self._sqlite, self._log = None, _CLOSED
 
     def _disconnect(self) -> None:
+        if self._astray():
+            self._save()
+            self._leave()
         connection, self._sqlite, self._log = self._sqlite, None, _CLOSED
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()
+        alone = all(each._sqlite is None for each in self._siblings())
+        if alone and self._identity in _descriptors.keys() - _lost:
+            os.close(_descriptors.pop(self._identity))
 
     def before_fork(self) -> None:
         """Wait for the other threads, then close the file."""
@@ -360,11 +423,11 @@ def translated(problem: sqlite3.Error | UnicodeError) -> LedgerError:
     """Return what to tell people; the driver's own words stay here."""
     if isinstance(problem, LogGone):
         return LedgerError(
-            "the log beside the ledger was removed while this process had it open, and what it "
-            "wrote last may be in no file, so nothing is released. Either somebody deleted it, or "
-            "this program opened and closed the ledger's file itself, to copy it for example, "
-            "which drops its locks. Start the program again, look at the ledger's history, and "
-            "copy ledgers with backup only."
+            "the log beside the ledger was removed while this process had it open, so that it can "
+            "neither charge nor look any more, and releases nothing. Either somebody deleted it, "
+            "or this program opened and closed the ledger's file itself, to copy it for example, "
+            "which drops its locks. Start the program again, and copy ledgers with backup only; "
+            "what it was charging just now may be in the history or not."
         )
     if isinstance(problem, UnicodeError):  # the driver could not even say what is damaged
         return corrupt()
@@ -453,14 +516,17 @@ def unwritable() -> LedgerError:
 _live: weakref.WeakSet[Connection] = weakref.WeakSet()
 _guard = threading.RLock()
 _waiting: list[Connection] = []
-_lost: set[tuple[int, int] | None] = set()  # files that this process wrote to in vain
+_lost: set[tuple[int, int] | None] = set()  # files whose log was removed behind this process
+_descriptors: dict[tuple[int, int] | None, int] = {}  # through which locks are taken again
 
 
-def _connections() -> list[Connection]:
-    """Return all that there are, without waiting for the lock: its holder may wait for this one."""
-    while True:
-        with suppress(RuntimeError):  # one came while they were listed
-            return list(_live)
+@atexit.register
+def _close() -> None:
+    """Close all before the modules go: whether a log has its name is seen with their help."""
+    for connection in list(_live):
+        connection._timeout = min(connection._timeout, 1.0)  # a thread that goes with the program
+        with suppress(LedgerError):
+            connection.close()
 
 
 def _before_fork() -> None:

@@ -16,6 +16,7 @@ from sfumato.core.unit import Neighbors, Unit
 from sfumato.ledger.branch import Branch, Peaks
 from sfumato.ledger.tally import Tally
 
+APPLICATION = 0x5346554D  # "SFUM", which `file` shows
 FORMAT = 2  # 1 knew neither families of parts nor scopes
 
 # The state that a request is in after an event of this kind. Owners' events have none, and a fault

@@ -14,12 +14,11 @@ from sfumato.core.errors import CodecError, LedgerCorrupt, LedgerError
 from sfumato.ledger.branch import Branch, Peaks
 from sfumato.ledger.chain import link, linked, start, write_head
 from sfumato.ledger.connection import corrupt, exists
-from sfumato.ledger.event import COLUMNS, FORMAT, Event, LedgerHeader
+from sfumato.ledger.event import APPLICATION, COLUMNS, FORMAT, Event, LedgerHeader
 from sfumato.ledger.label import pairs
 from sfumato.ledger.refusal import other_width
 from sfumato.ledger.tally import Tally
 
-_APPLICATION = 0x5346554D  # "SFUM", which `file` shows
 _REMEMBERED = 64  # entries
 _NAMES = ", ".join(COLUMNS)
 _SELECT = f"SELECT {_NAMES} FROM events"  # noqa: S608 (names of ours)
@@ -91,7 +90,7 @@ class Journal:
             raise exists()
         for statement in (
             *SCHEMA,
-            f"PRAGMA application_id = {_APPLICATION}",
+            f"PRAGMA application_id = {APPLICATION}",
             f"PRAGMA user_version = {FORMAT}",
         ):
             self._connection.execute(statement)
@@ -104,7 +103,7 @@ class Journal:
             LedgerError: the file is of a newer format, or of one from before the first release.
             LedgerCorrupt: the file is not a ledger.
         """
-        if self._one("PRAGMA application_id") != (_APPLICATION,):
+        if self._one("PRAGMA application_id") != (APPLICATION,):
             raise corrupt()
         (written,) = self._one("PRAGMA user_version") or (0,)
         if written > FORMAT:

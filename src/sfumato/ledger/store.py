@@ -100,7 +100,10 @@ class Ledger(Steward):
             return cls(connection)
         # Under its name there is a whole ledger or nothing: one that was emptied is not a new one.
         path = path_of(path)
-        with new_file(path) as part, closing(Connection(part, timeout=timeout)) as connection:
+        with (
+            new_file(path) as part,
+            closing(Connection(part, timeout=timeout, new=True)) as connection,
+        ):
             _found(connection, header)
             connection.fold()  # closing would try that too, and not say that it failed
         return cls(Connection(path, timeout=timeout))

@@ -46,11 +46,16 @@ def test_existing_ledger_is_never_made_anew(make, ask, path):
     assert len(Ledger.open(path).history()) == 1
 
 
-def test_file_of_another_program_is_left_alone(path):
-    with sqlite3.connect(path) as other:
-        other.execute("CREATE TABLE mine (x)")
-    other.close()
+@pytest.mark.parametrize("content", ["CREATE TABLE mine (x)", ""])
+def test_file_of_another_program_is_left_alone(path, content):
+    path.touch()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(content)
     before = path.read_bytes()
+    with pytest.raises(LedgerCorrupt):
+        Ledger.open(path)
+    assert path.read_bytes() == before
+    assert [*path.parent.iterdir()] == [path]
     with pytest.raises(LedgerError, match="already a file"):
         Ledger.create(path, sf.Budget(1), UNIT)
     with pytest.raises(LedgerCorrupt):
