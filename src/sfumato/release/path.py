@@ -42,12 +42,18 @@ def new_path(given: Any) -> Path:
             f"{path.name!r} is a ledger or another database, and writing there would destroy it. "
             f"Choose another file."
         )
-    if any(path.resolve() in files for files in [*_needed.values()]):
+    if any(path.resolve() in files for files in _all_needed()):
         raise InputError(
             f"{path.name!r} is data, a contract or a ledger, and writing there would destroy it. "
             f"Pass another file."
         )
     return path
+
+
+def _all_needed() -> list[set[Path]]:
+    # The references are listed in one step, in which no other thread can open a session.
+    owners = [reference() for reference in _needed.keyrefs()]
+    return [_needed.get(owner, set()) for owner in owners if owner is not None]
 
 
 def is_writable(path: Path) -> bool:
@@ -83,8 +89,13 @@ def _begins(path: Path) -> bool:
     status = path.stat()
     known = status.st_dev, status.st_ino
     file = _held[known] if known in _held else os.open(path, os.O_RDONLY)
-    os.lseek(file, 0, os.SEEK_SET)
-    found = os.read(file, len(_DATABASES[0])).startswith(_DATABASES)
+    length = len(_DATABASES[0])
+    if hasattr(os, "pread"):  # threads and forked processes share the place that lseek sets
+        begin = os.pread(file, length, 0)
+    else:
+        os.lseek(file, 0, os.SEEK_SET)
+        begin = os.read(file, length)
+    found = begin.startswith(_DATABASES)
     if found and os.name == "posix":
         _held[known] = file
     elif known not in _held:
