@@ -47,9 +47,9 @@ def check(path: Path, spare: Iterable[Path], option: str = "--out") -> None:
     Raises:
         InputError: it is one of those.
     """
-    from sfumato.release.path import is_database
+    from sfumato.release.path import is_among, is_database
 
-    if is_database(path) or any(_same(path, other) for other in spare):
+    if is_database(path) or is_among(path, {Path(os.path.realpath(other)) for other in spare}):
         raise InputError(
             f"{path.name!r} is data, a contract or a ledger, and writing there would destroy it. "
             f"Pass {option} with another file."
@@ -58,14 +58,10 @@ def check(path: Path, spare: Iterable[Path], option: str = "--out") -> None:
 
 def precious(contract: Contract, path: Path) -> list[Path]:
     """Return what no command may write over: the contract, its data and its ledger."""
-    from glob import glob
+    from sfumato.session.opening import kept_files
 
     sources = [table.location for table in contract.tables.values()]
-    sources += contract.public.values()
-    files = [s.removeprefix("duckdb:").partition("#")[0] for s in sources if "://" not in s]
-    matched = [name for s in sources for name in glob(s, recursive=True)]  # noqa: PTH207
-    kept = [path, *map(Path, files), *map(Path, matched)]
-    return kept if contract.ledger is None else [*kept, contract.ledger]
+    return [path, *kept_files([*sources, *contract.public.values(), contract.ledger])]
 
 
 def replace(path: Path, content: bytes) -> None:
@@ -98,10 +94,3 @@ def _mask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _same(one: Path, other: Path) -> bool:
-    try:
-        return one.resolve() == other.resolve() or one.samefile(other)
-    except (OSError, RuntimeError):
-        return False

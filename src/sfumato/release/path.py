@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ _needed: WeakKeyDictionary[Any, set[Path]] = WeakKeyDictionary()  # by who needs
 
 
 def keep(owner: Any, files: set[Path]) -> None:
-    """Let nothing be written over files as long as their owner is there, and keeps them."""
+    """Let nothing be written over resolved files as long as their owner is there and keeps them."""
     _needed[owner] = files
 
 
@@ -42,7 +43,7 @@ def new_path(given: Any) -> Path:
             f"{path.name!r} is a ledger or another database, and writing there would destroy it. "
             f"Choose another file."
         )
-    if any(path.resolve() in files for files in _all_needed()):
+    if any(is_among(path, files) for files in _all_needed()):
         raise InputError(
             f"{path.name!r} is data, a contract or a ledger, and writing there would destroy it. "
             f"Pass another file."
@@ -54,6 +55,23 @@ def _all_needed() -> list[set[Path]]:
     # The references are listed in one step, in which no other thread can open a session.
     owners = [reference() for reference in _needed.keyrefs()]
     return [_needed.get(owner, set()) for owner in owners if owner is not None]
+
+
+def is_among(path: Path, files: Collection[Path]) -> bool:
+    """Return whether a path leads to one of some resolved files: as a hard link, too."""
+    try:
+        path = path.resolve()
+    except (OSError, RuntimeError):  # links in a circle lead nowhere
+        return False
+    found = _identity(path)
+    return path in files or (found is not None and found in map(_identity, files))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    with suppress(OSError):
+        status = path.stat()
+        return status.st_dev, status.st_ino
+    return None
 
 
 def is_writable(path: Path) -> bool:

@@ -7,6 +7,7 @@ import os.path
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from glob import glob
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -183,13 +184,17 @@ def labels_of(version: Any, tables: Iterable[Source]) -> dict[Source, str | None
 def kept_files(given: Iterable[Any]) -> set[Path]:
     """Return the files among what a session was given: nothing may be written over them.
 
+    A pattern means all files that match it now, as for the engine, and ~ is a home.
+
     Raises:
         InputError: one of them cannot be a file.
     """
     try:
         texts = [fsdecode(each) for each in given if isinstance(each, str | PathLike)]
         bare = [text.removeprefix("duckdb:").partition("#")[0] for text in texts]
-        return {Path(text).resolve() for text in (*texts, *bare)}
+        named = {*texts, *bare, *map(os.path.expanduser, (*texts, *bare))}
+        matched = [name for text in named for name in glob(text, recursive=True)]  # noqa: PTH207
+        return {Path(name).resolve() for name in (*named, *matched)}
     except (OSError, RuntimeError, TypeError, ValueError):  # RuntimeError: links in a circle
         raise InputError(
             "a table in a file is given by its path, such as 'zones.csv', and one of these is "

@@ -5,6 +5,7 @@ import sys
 import weakref
 from contextlib import contextmanager
 
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -62,3 +63,23 @@ def test_path_is_found_while_sessions_open(tmp_path):
         new_path(needed)
     assert free == tmp_path / "answers.csv"
     assert len(held) > 2  # others did come
+
+
+@pytest.mark.parametrize("given", ["months/*.csv", "**/1.csv", "~/months/1.csv", "months/1.csv"])
+@pytest.mark.parametrize("how", ["source", "public"])
+def test_data_is_not_written_over_however_it_was_named(tmp_path, monkeypatch, given, how):
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "months").mkdir()
+    data, other = tmp_path / "months" / "1.csv", tmp_path / "months" / "new.csv"
+    data.write_text("n\n1\n")
+    os.link(data, tmp_path / "alias.csv")
+    source, public = (given, {}) if how == "source" else (pa.table({"n": [1]}), {"months": given})
+    facts = {"unit": sf.Unit.row(), "schema": sf.Schema(n=sf.Integer(0, 9)), "budget": sf.Budget(1)}
+    with sf.Session(source, **facts, public=public):
+        for place in (data, "months/1.csv", tmp_path / "alias.csv"):
+            with pytest.raises(InputError, match="is data"):
+                new_path(place)
+        assert new_path(other) == other
+    assert new_path(data) == data  # closed: nobody needs it
