@@ -215,15 +215,16 @@ class Estimate:
             tail = "no interval"
         elif condition := self.covers.partition(IF)[2]:
             tail = f"{tail}{IF}{condition}"
+        noise = (None, Fraction(1)) if self.whence is None else self.whence.noise
         if not isinstance(self.value, np.ndarray):
-            return f"{_one(self.value, self.low, self.high)} ({tail})"
+            return f"{_one(self.value, self.low, self.high, noise)} ({tail})"
         flat = [
             None if end is None else end.ravel().tolist()
             for end in (self.value, self.low, self.high)
         ]
         values, lows, highs = flat
         shown = [
-            _one(v, lows and lows[i], highs and highs[i])
+            _one(v, lows and lows[i], highs and highs[i], noise)
             for i, v in enumerate((values or [])[:_SHOWN])
         ]
         more = ", …" if self.value.size > _SHOWN else ""
@@ -239,10 +240,10 @@ def _columns(made: Opaque) -> tuple[Values, Values, Values]:
     return ends[0], ends[1], ends[2]
 
 
-def _one(value: object, low: object, high: object) -> str:
+def _one(value: object, low: object, high: object, noise: tuple[Fraction | None, Fraction]) -> str:
     if low is None:
         return plain(value)
-    below, above = (cell(shown_end(end, value)) for end in (low, high))
+    below, above = (cell(shown_end(end, value, *noise)) for end in (low, high))
     return f"{plain(value)} [{below}, {above}]"
 
 

@@ -118,6 +118,12 @@ class Form:
         return cls(constant=tuple(exact(value, "value") for value in values))
 
     @property
+    def step(self) -> Fraction:
+        """The most that a step of one draw counts in a sum; 1 for a quotient, or without draws."""
+        weights = () if self.bottom is not None else (abs(term.weight) for term in self.top)
+        return max(weights, default=Fraction(1))
+
+    @property
     def parts(self) -> set[str]:
         """The ids of all draws in it."""
         return {term.part for term in (*self.top, *(self.bottom or ()))}

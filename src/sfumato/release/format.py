@@ -12,7 +12,7 @@ from unicodedata import category
 _LONGEST = 40  # decimals that a program is given before it is given a quotient
 _PLACES = 6  # decimals up to which a rational is written out exactly
 _HUGE = 10**30  # from there on nobody reads the digits
-_OPEN = 2**100  # how far an end is from its value at least, if it is open and of unknown noise
+_OPEN = 2**100  # steps from a value to an end at least, if that is open and of unknown noise
 _FAR = 2**50  # noises, and values, from a value to an end that is open: more than any noise errs
 _JOINERS = "\u200c\u200d"  # part of words in some scripts, and of emoji; harmless
 
@@ -49,22 +49,25 @@ def cell(number: Any, write: Callable[[object], str] = plain) -> str:
     return write(number)
 
 
-def shown_end(end: Any, value: Any, scale: Fraction | None = None) -> Any:
+def shown_end(
+    end: Any, value: Any, scale: Fraction | None = None, step: Fraction = Fraction(1)
+) -> Any:
     """Return an end of an interval as it is shown: one that is open is infinite.
 
     An open end is held as a number that nothing exceeds: 2^127 steps from 0, where totals end at
-    2^63. What a step is in the unit of the answer is not known here, but noise is counted in it.
+    2^63. Noise is counted in steps too, so its scale tells how far that is in the answer's unit.
 
     Args:
         end: the end.
         value: the noisy value.
         scale: the scale of its noise, if that is public.
+        step: what a step is in the answer's unit, where the scale is not known.
 
     Example:
         >>> shown_end(2**127, 5), shown_end(9, 5), shown_end(-(10**40), 10**40)
         (inf, 9, -10000000000000000000000000000000000000000)
     """
-    least = _FAR * max(scale, abs(value)) if scale else max(_OPEN, _FAR * abs(value))
+    least = _FAR * max(scale, abs(value)) if scale else max(_OPEN * step, _FAR * abs(value))
     if abs(end - value) >= least:
         return inf if end > value else -inf
     return end

@@ -93,6 +93,13 @@ class Formula:
         )
 
     @property
+    def step(self) -> Fraction:
+        """The most that a step of one draw counts in a sum; 1 for a quotient, or without draws."""
+        if self.bottom is not None or self.top.is_exact:
+            return _ONE
+        return Fraction(int(np.abs(self.top.weight).max()), self.top.over)
+
+    @property
     def constant(self) -> Fraction | None:
         """Its value, if it is one exact number."""
         if self.size == 1 and not self.keys and self.bottom is None and self.top.is_exact:

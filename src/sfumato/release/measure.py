@@ -186,6 +186,11 @@ class Measure(Long):
         return self.held("low") is not None or self.margin is not None
 
     @property
+    def noise(self) -> tuple[Fraction | None, Fraction]:
+        """The scale of its noise, where it is public, and what a step of noise is in its unit."""
+        return self.scale, Fraction(1) if self.form is None else self.form.step
+
+    @property
     def names(self) -> list[str]:
         """The names of its columns: the values, then interval or margin."""
         if self.held("low") is not None:
@@ -211,8 +216,8 @@ class Measure(Long):
         ends: tuple[Any, ...] = getattr(self, end)
         if end in self._arrays:  # of 64 bits: no end of these is open
             return ends
-        scale = self.scale
-        return tuple(shown_end(e, v, scale) for e, v in zip(ends, self.values, strict=True))
+        law = self.noise
+        return tuple(shown_end(e, v, *law) for e, v in zip(ends, self.values, strict=True))
 
     def _held(self, given: Iterable[Any]) -> tuple[Any, ...]:
         given = tuple(given)

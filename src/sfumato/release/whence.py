@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sfumato.release.compute import Computed
@@ -38,6 +39,15 @@ class Whence:
     def computed(self) -> Computed | None:
         """What it is made of; None for a number that somebody typed."""
         return self.made if self.release is None else computed(self.release, self.name)
+
+    @property
+    def noise(self) -> tuple[Fraction | None, Fraction]:
+        """The scale of the noise in it, where it is public, and what a step of it is; 1 if none."""
+        if self.release is not None:
+            return self.release.measure(self.name).noise
+        if isinstance(self.made, Opaque):
+            return self.made.measure.noise
+        return None, Fraction(1) if self.made is None else self.made.step
 
 
 def computed(release: Release, name: str) -> Computed:

@@ -146,6 +146,26 @@ def test_what_is_computed_from_it_is_open_too(full):
         made.consistent(full.sum("x").release(epsilon=MUCH), "s")
 
 
+@pytest.mark.parametrize("step", ["1e-9", "1e-12"])
+def test_open_end_of_fine_steps_is_shown_as_one_everywhere(step):
+    """What stands for it, 2^127 steps, is then a number that a coarser sum might have."""
+    most = 10**18 * Fraction(step)
+    data = pa.table({"x": [float(most)] * 20, "zone": ["a", "b"] * 10})
+    schema = sf.Schema(x=sf.Real(0, most, step=step), zone=sf.Category(["a", "b"]))
+    with sf.Session(data, unit=sf.Unit.row(), schema=schema, budget=sf.Budget(99)) as session:
+        single = session.table().agg(s=sf.sum("x")).release(epsilon=10)
+        groups = session.table().group_by("zone").agg(s=sf.sum("x")).release(epsilon=10)
+    sums, twice = groups["s"], groups.derive(d="s * 2")
+    assert groups.measure("s").high[1] >= FARTHEST * Fraction(step)
+    for shown in (repr(single).split("\n")[0], single["s"], single["s"] * 2, 1 - single["s"]):
+        assert repr(shown).count("∞") == 1
+    for shown in (sums, sums * 2, sums.at("0.9"), sums + 3 * sums, twice["d"]):
+        assert repr(shown).count("∞") == 2
+    assert repr(twice).count("∞") == 4
+    for known in (sums - sums, sums.value[0]):
+        assert "∞" not in repr(known)
+
+
 def test_population_is_open_too():
     end = 2**58 * CENTS
     data = pa.table({"x": np.full(1000, float(end / 2))})
