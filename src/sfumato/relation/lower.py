@@ -95,8 +95,8 @@ def lowered(
     columns = [f"{_measured(q.quantity, node, keys)} AS m{i}" for i, q in enumerate(queries)]
     table = _from(node, Names.of(node, kept, copies))
     lines = [f"SELECT {', '.join([*picked, *columns])}", f"FROM {table}"]
-    inside = isinstance(node, Filter) and node.condition == keys.condition()
-    if isinstance(keys, BoughtKeys) and not inside:  # a group without a name is none
+    inside = node.condition if isinstance(node, Filter) else None
+    if isinstance(keys, BoughtKeys) and inside != keys.condition():  # a nameless group is none
         known = [f"{quoted(name)} IS NOT NULL" for name in keys.columns]
         lines.append(f"WHERE {' AND '.join(known)}")
     if keys.columns:

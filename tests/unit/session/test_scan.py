@@ -14,8 +14,8 @@ from sfumato.mechanisms.bag import Bag
 from sfumato.mechanisms.occurrence import Chosen, Groups
 from sfumato.relation import Aggregate, Keys, Name, Occurrence, Rows, Source, Total, Values, bounded
 from sfumato.relation.bought import keys_of
-from sfumato.relation.lower import truncations
-from sfumato.relation.node import scope
+from sfumato.relation.lower import lowered, truncations
+from sfumato.relation.node import Filter, scope
 from sfumato.relation.source import HIDDEN
 from sfumato.session.part import Part
 from sfumato.session.reader import Reader
@@ -70,6 +70,16 @@ class Engine:
 
 def held(found, place):
     return found.exact(place)._held
+
+
+def test_condition_of_listed_keys_is_not_built_for_a_statement(monkeypatch):
+    """It has a constant for every key, and only bought ones are compared with it."""
+    listed = Keys.of(scope(TABLE), ["hour"])
+    query = Aggregate(Filter(TABLE, Name("late")), listed, Rows())
+    built = []
+    monkeypatch.setattr(Keys, "condition", lambda self: built.append(self.columns))
+    assert "GROUP BY" in lowered([query], "duckdb")
+    assert built == []
 
 
 def test_one_statement_counts_all_and_selects_first():
