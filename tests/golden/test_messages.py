@@ -27,7 +27,7 @@ from sfumato.cli.file import save
 from sfumato.cli.shell import Shell
 from sfumato.cli.statement import no_text, parameters
 from sfumato.core import codec
-from sfumato.core.errors import SfumatoError
+from sfumato.core.errors import RequestError, SfumatoError
 from sfumato.core.loss import Composed, Concentrated, GaussianShift, LaplaceShift, Pure, Worst
 from sfumato.ledger import Branch, Ledger
 from sfumato.ledger import connection as ledger_connection
@@ -270,6 +270,11 @@ def failed():
     table = trips()
     with patch.object(type(table._session._backend), "run", side_effect=MemoryError):
         table.count().release(epsilon=1)
+
+
+def given_up():
+    with patch.object(Ledger, "fault", side_effect=RequestError("it is abandoned.")):
+        failed()
 
 
 def moved_budget():
@@ -630,6 +635,7 @@ CASES = {
     "histogram: grouped already": lambda: trips().group_by("zone", "day").histogram("day", 12),
     "variance: too wide": lambda: trips().variance("fare ^ 4"),
     "release: failed": failed,
+    "release: failed and given up": given_up,
     "release: of another ledger": lambda: trips()._session.certificate(
         trips().count().release(epsilon=1)
     ),

@@ -28,8 +28,8 @@ FAILED = (
     "an output too, and the data is closed until its owner has seen what failed."
 )
 UNWRITTEN = (
-    "the release failed after the data had been touched, and the ledger cannot be written to say "
-    "so. Its charge stands. Let the owner look at the ledger's disk, and abandon the request."
+    "the release failed after the data had been touched, and the ledger did not note it: its disk "
+    "fails, or the owner gave the request up. Its charge stands. Let the owner look at both."
 )
 
 
@@ -89,7 +89,7 @@ def measure(
         access.hold()
     try:
         (ledger.fault if isinstance(problem, ReleaseFailed) else ledger.abandon)(grant)
-    except SfumatoError:  # it cannot be written, and the request stays touched and paid
+    except SfumatoError:  # not written, or given up by the owner: the request stays paid
         problem = ReleaseFailed(UNWRITTEN) if isinstance(problem, ReleaseFailed) else problem
     raise problem  # outside of the handler, so that neither cause nor values hang on to it
 

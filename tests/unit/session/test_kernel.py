@@ -249,6 +249,21 @@ def test_failure_that_cannot_be_written_says_so_and_stays_paid(step):
         measure([count()], diary.access(), request="q")
 
 
+def test_request_that_its_owner_gives_up_meanwhile_is_told_so():
+    """It is not the disk alone that keeps a failure out of the ledger."""
+    diary = Diary()
+
+    def freed(_):
+        diary.ledger.abandon(*diary.ledger.pending())  # as `sfumato ledger free` does
+        return zones(m0=[5, 7])
+
+    diary.answer = freed
+    with pytest.raises(ReleaseFailed, match="its disk fails, or the owner gave the request up"):
+        measure([count()], diary.access(), request="q")
+    assert diary.steps == ["reserve", "touch", "read", "abandon"]
+    assert not diary.ledger.closed
+
+
 def test_interrupted_request_is_abandoned_and_paid():
     diary = Diary(fails=KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
