@@ -22,7 +22,7 @@ from sfumato.relation.source import HIDDEN, Source
 if TYPE_CHECKING:
     import duckdb
 
-_engines: dict[int, duckdb.DuckDBPyConnection] = {}  # by process
+engines: dict[int, duckdb.DuckDBPyConnection] = {}  # by process; a child keeps its parent's
 
 
 def rehearse(sql: str, node: Node) -> None:
@@ -64,9 +64,9 @@ def _engine() -> duckdb.DuckDBPyConnection:
     import duckdb
 
     process = os.getpid()
-    if process not in _engines:
-        _engines[process] = duckdb.connect(":memory:", config={"threads": 1, "temp_directory": ""})
-    return _engines[process]
+    if process not in engines:
+        engines[process] = duckdb.connect(":memory:", config={"threads": 1, "temp_directory": ""})
+    return engines[process]
 
 
 def _empty(source: Source, joins: Sequence[UnitJoin]) -> str:

@@ -37,6 +37,9 @@ class Door(Protocol):
     def public(self, name: str) -> Mapping[str, Sequence[Any]]:
         """Return the columns of a public table."""
 
+    def check_open(self) -> None:
+        """Refuse what would be charged where nothing can be answered."""
+
     def perform(
         self,
         parts: Sequence[Part],
@@ -90,6 +93,10 @@ class Within:
     def public(self, name: str) -> Mapping[str, Sequence[Any]]:
         """Return the columns of a public table."""
         return self.outer.public(name)
+
+    def check_open(self) -> None:
+        """Refuse what would be charged where nothing can be answered."""
+        self.outer.check_open()
 
     def perform(
         self,

@@ -22,6 +22,7 @@ from sfumato.release.path import keep, new_path
 from sfumato.release.release import Release
 from sfumato.session.access import Access
 from sfumato.session.contract import Contract
+from sfumato.session.fork import outlast
 from sfumato.session.kernel import measure
 from sfumato.session.opening import (
     declared,
@@ -193,6 +194,7 @@ class Session:
         self._rng: Rng = system() if pace is None else FixedWork(system())
         self._lent = self._closed = False
         self._process = getpid()  # a fork does not bring the engine's threads along
+        outlast(backend)
         self._versions = {source.name: label for source, label in versions.items()}
         if ledger.durable:  # an edit of what is declared is an event of its own
             for source in versions:
@@ -362,6 +364,21 @@ class Session:
         """The SQL that the data's engine speaks."""
         return self._backend.dialect
 
+    def check_open(self) -> None:
+        """Refuse what would be charged where nothing can be answered.
+
+        Raises:
+            InputError: the session is closed, or of another process.
+        """
+        if self._closed:
+            raise InputError("this session is closed, and its data with it. Open another one.")
+        if getpid() != self._process:
+            raise InputError(
+                "this session was opened in another process, and its engine did not come along "
+                "with the fork. Open a session in each process; on one ledger they share its "
+                "budget."
+            )
+
     def perform(
         self,
         parts: Sequence[Part],
@@ -376,14 +393,7 @@ class Session:
         """Measure parts in one charge, through the kernel. Plans and tables call it."""
         if not parts:
             raise InputError("there is nothing to measure. Pass at least one question.")
-        if self._closed:
-            raise InputError("this session is closed, and its data with it. Open another one.")
-        if getpid() != self._process:
-            raise InputError(
-                "this session was opened in another process, and its engine did not come along "
-                "with the fork. Open a session in each process; on one ledger they share its "
-                "budget."
-            )
+        self.check_open()
         if any(self._tables.get(s.name) != s for part in parts for s in part.sources):
             raise InputError(
                 "this question was made for another table, or for other facts about it, and its "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import getpid
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.core.errors import ExpressionError, QueryError
@@ -232,12 +233,14 @@ class Table(Asking):
         """
         if isinstance(self._session, Within) and self._session.scope is not None:
             raise QueryError("this table is already inside a scope. Ask it, or leave that first.")
-        ledger = self._session.ledger
+        self._session.check_open()
+        ledger, process = self._session.ledger, getpid()
         opened = ledger.open_scope(budget, self._session.analyst)
         try:
             yield Table(narrowed(self._session, scope=opened), self._node)
         finally:
-            ledger.close_scope(opened)
+            if getpid() == process:  # a child that leaves it leaves it to its parent
+                ledger.close_scope(opened)
 
     def agg(self, /, *unnamed: Output, **outputs: Output) -> Question:
         """Ask for several numbers at once: ``agg(n=sf.count(), fare=sf.mean("fare"))``."""
