@@ -76,8 +76,10 @@ def test_ledger_that_was_copied_takes_its_lock_again(make, answer, path, tmp_pat
 def use(ledger, ask):
     with pytest.raises(LedgerError, match="Start the program again"):
         ask(ledger, "q2", "0.7", plan="b")
+    before = descriptors()
     with pytest.raises(LedgerError, match="Start the program again"):
         Ledger.open(ledger._file.path)
+    assert descriptors() == before  # refused, however often, without opening it
 
 
 def fork(ledger, ask):
@@ -139,17 +141,28 @@ def test_charge_that_goes_to_a_log_without_a_name_is_refused(make, answer, path,
     assert elsewhere(LOOK, path) == "6"
 
 
-def test_log_that_is_about_to_be_removed_is_waited_for(make, ask, path, tmp_path):
+@pytest.mark.parametrize("after", [True, False])
+def test_log_that_is_about_to_be_removed_is_waited_for(make, ask, path, tmp_path, after):
     """Between the last look into a log and its removal, a charge would be found there by nobody."""
     ledger = make()
     ask(ledger)
-    shutil.copy(path, tmp_path / "copy")
-    started = [sys.executable, "-c", REMOVE, path]
-    with subprocess.Popen(started, stdout=subprocess.PIPE) as other:
+
+    def begin():
+        shutil.copy(path, tmp_path / "copy")
+        other = subprocess.Popen([sys.executable, "-c", REMOVE, path], stdout=subprocess.PIPE)
         other.stdout.readline()
+        return other
+
+    if after:
+        with pytest.raises(LedgerError, match="was removed"), ledger._journal() as journal:
+            other = begin()
+            journal.append("fault", journal.tallies(""))
+    else:
+        other = begin()
         with pytest.raises(LedgerError, match="was removed"):
             ask(ledger, "q2", plan="b")
-    assert other.returncode == 0
+    with other:
+        assert other.wait() == 0
 
 
 @pytest.mark.parametrize("read_only", [True, False])
@@ -182,13 +195,16 @@ def test_log_that_is_gone_before_it_was_seen_is_missed(make, ask, path, copied):
     use(ledger, ask)
 
 
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+
+
 def test_descriptors_go_with_the_last_connection(make, ask, path):
-    held = "/proc/self/fd"
-    before = len(os.listdir(held))  # noqa: PTH208
+    before = descriptors()
     ledger = make()
     ask(ledger)
     with closing(Ledger.open(path)) as second:
         ledger.close()
         assert len(second.history()) == 1
-    assert len(os.listdir(held)) == before  # noqa: PTH208
+    assert descriptors() == before
     assert verify(path).ok
