@@ -659,11 +659,16 @@ def spent(ledger):
     return BUDGET - ledger.remaining().epsilon
 
 
-def kill(folder, name, rounds, moments):
-    """Kill a program at every point, in each of its requests in turn; then at any moment."""
+def kill(folder, name, rounds, moments, stride=1):
+    """Kill a program at every point, in each of its requests in turn; then at any moment.
+
+    Or at one of so many points, at others in each round.
+    """
     program, wrong, died, died_any_time = PROGRAMS[name], [], 0, 0
     for turn in range(int(rounds)):
         for number, point in enumerate(program.points):
+            if (number + turn) % int(stride):
+                continue
             scythe = Scythe(point, 1 if "create" in point else 1 + turn % len(REQUESTS))
             dead, found = crash(program, folder / f"{turn}.{number}", scythe)
             died += dead

@@ -68,11 +68,11 @@ def test_racing_processes_touch_a_request_once(tmp_path):
     assert (found["kinds"], found["ok"]) == ({"reserved": 40, "touched": 40}, True)
 
 
-def check_kills(folder, program, rounds, moments):
-    found = run("ledger_processes.py", "kill", folder, program, rounds, moments)
+def check_kills(folder, program, rounds, moments, stride=1):
+    found = run("ledger_processes.py", "kill", folder, program, rounds, moments, stride)
     assert found["wrong"] == []
     # No point is named in vain: every one of them killed its process.
-    assert found["died"] == rounds * len(found["points"])
+    assert found["died"] == rounds * -(-len(found["points"]) // stride)
     assert len(found["points"]) == POINTS[program]
     return found["died_any_time"]
 
@@ -84,7 +84,8 @@ POINTS = {"ledger": 34, "session": 34, "scope": 46, "threads": 28, "staged": 34,
 
 @pytest.mark.parametrize("program", ["ledger", "session", "scope", "threads"])  # all in deep
 def test_kill_at_any_point_leaves_no_unpaid_release_and_no_damage(tmp_path, program):
-    check_kills(tmp_path, program, 1, 5)
+    # A session starts an engine each time; its points are those of the ledger that it asks.
+    check_kills(tmp_path, program, 1, 5, stride=3 if program == "session" else 1)
 
 
 @pytest.mark.deep

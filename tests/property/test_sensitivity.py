@@ -43,7 +43,7 @@ sys.path.pop(0)
 
 @pytest.mark.parametrize("name", ["anywhere", "rows", "units", "trees"])
 def test_no_unit_moves_an_answer_beyond_its_sensitivity(name):
-    search(*SEARCHES[name], examples=50)
+    search(*SEARCHES[name], examples=30)
 
 
 @pytest.mark.deep
@@ -54,12 +54,12 @@ def test_no_unit_moves_an_answer_beyond_its_sensitivity_among_thousands(name):
 
 @pytest.mark.parametrize("name", ["windows", "algebra windows"])
 def test_release_keeps_the_rows_that_its_sql_says(name):
-    search(*SEARCHES[name], examples=40)
+    search(*SEARCHES[name], examples=30)
 
 
 @pytest.mark.parametrize("name", ["copies", "algebra copies"])
 def test_copy_is_read_as_the_table_is(name):
-    search(*SEARCHES[name], examples=40)
+    search(*SEARCHES[name], examples=30)
 
 
 ALGEBRA = [name for name in SEARCHES if "," in name or name == "algebra"]
@@ -122,11 +122,11 @@ def test_count_of_replaced_rows_needs_no_noise():
 
 
 def test_answers_add_up_over_units():
-    search(*SEARCHES["alone"], examples=50)
+    search(*SEARCHES["alone"], examples=30)
 
 
 def test_answers_do_not_depend_on_the_order_of_rows():
-    search(*SEARCHES["order"], examples=50)
+    search(*SEARCHES["order"], examples=30)
 
 
 @given(cases())

@@ -17,7 +17,7 @@ from sfumato.testing.spoil import deep, odd, soup, spoiled
 from sfumato.testing.statements import Writer
 from sfumato.testing.town import Dice, town
 
-PUSH, SHARD, SHARDS = 5_000, 50_000, 20
+PUSH, SHARD, SHARDS = 3_000, 50_000, 20
 FULL = 12  # one in so many is planned to the end
 HANG = 60  # seconds after which a text is said to hang
 

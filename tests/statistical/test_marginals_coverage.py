@@ -47,9 +47,9 @@ def share_held(times, price, seed):
 
 @pytest.mark.parametrize("price", PRICES)
 def test_intervals_hold_as_often_as_they_say(price):
-    shares = share_held(times := 120, PRICES[price], seed=3)
+    shares = share_held(times := 60, PRICES[price], seed=3)
     assert min(shares.values()) >= 1 - most_misses(times) / times
-    # Of cells, of which many are independent, most hold: those of two tables in 120 releases.
+    # Of cells, of which many are independent, most hold: those of two tables in 60 releases.
     assert np.mean([shares["a", "b"], shares["d", "c"]]) >= 1 - most_misses(4 * times) / (4 * times)
 
 

@@ -27,7 +27,7 @@ def audited(name, trials):
 
 @pytest.mark.parametrize("name", sorted(_KINDS))
 def test_every_mechanism_can_be_audited(name):
-    result = audited(name, "500")
+    result = audited(name, "200")
     assert result.exit_code == 0, result.output
     assert result.output.startswith(_KINDS[name][0])
     assert "ε = 1" in result.output
