@@ -180,6 +180,22 @@ def test_others_of_the_process_keep_the_old_index_of_a_log(make, ask, path, copi
     assert elsewhere(LOOK, path) == "4"
 
 
+def test_other_that_loses_its_log_while_one_is_opened_is_noticed(make, ask, path, copied):
+    make().close()
+    ledger = Ledger.open(path)
+    with closing(Ledger.open(path)) as other:
+        assert other.history() == []
+        ledger.close()
+        opens = ledger._file._open
+
+        def opened(place):
+            copied()
+            return opens(place)
+
+        ledger._file._open = opened
+        use(ledger, ask)
+
+
 def test_log_that_is_gone_before_it_was_seen_is_missed(make, ask, path, copied):
     make().close()
     ledger = Ledger.open(path)
