@@ -207,7 +207,8 @@ def test_no_value_of_a_row_or_a_statistic_comes_out(folder, data):
 
 def test_check_of_a_contract_in_order_exits_with_0(folder):
     result = done("check", "c.toml")
-    assert result.output.splitlines()[-1] == "0 errors, 0 warnings, 2 notes"
+    assert result.output.splitlines()[-1] == "0 errors, 0 warnings, 3 notes"
+    assert "note  budget.ledger: the ledger 'spent.ledger' does not exist yet." in result.output
     assert run("check", "c.toml", "--strict").exit_code == 1
 
 

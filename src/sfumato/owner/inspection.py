@@ -62,6 +62,21 @@ def of_ledger(contract: Contract) -> Iterator[Finding]:
         )
 
 
+def of_no_ledger(contract: Contract) -> Iterator[Finding]:
+    """Say that a ledger is yet to be made: one that was lost looks the same."""
+    path = contract.ledger
+    if path is not None and path.parent.is_dir() and not path.exists():
+        yield Finding(
+            "note",
+            "ledger.new",
+            "budget.ledger",
+            f"the ledger {path.name!r} does not exist yet.",
+            f"It is made with the first question, and begins with the whole budget, "
+            f"{shown(contract.budget)}; nothing can tell it from one that was lost.",
+            "If there was one, put the file back: what it recorded is spent.",
+        )
+
+
 def _recorded(contract: Contract) -> Iterator[Finding]:
     """Compare the contract with what its ledger enforces."""
     from sfumato.ledger import Ledger

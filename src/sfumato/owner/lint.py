@@ -15,7 +15,7 @@ from sfumato.core.schema import Category, Column, Integer, Real, Text, Timestamp
 from sfumato.core.unit import Neighbors
 from sfumato.owner.finding import LEVELS, Finding
 from sfumato.owner.hint import likeness
-from sfumato.owner.inspection import beside_row, of_data, of_ledger, shown
+from sfumato.owner.inspection import beside_row, of_data, of_ledger, of_no_ledger, shown
 from sfumato.owner.layout import dotted, open_questions
 from sfumato.release.format import grouped, percent
 from sfumato.session.purchase import CAP_SHARE, WHICH
@@ -42,7 +42,8 @@ def lint(contract: Contract, *, text: str | None = None, data: bool = True) -> l
     Args:
         contract: the contract.
         text: the text it was read from, for the questions that a draft left open in it.
-        data: whether to compare it with the names and types of the data.
+        data: whether to compare it with the names and types of the data, and to note a ledger that
+            is not there.
 
     Returns:
         The findings: errors first, then warnings, then notes.
@@ -69,8 +70,8 @@ def lint(contract: Contract, *, text: str | None = None, data: bool = True) -> l
         for column, declared in table.schema.items():
             if column not in table.relation.unseen:
                 found += _column((*place, "columns", column), column, declared)
-    if data:
-        found += of_data(contract)
+    if data:  # where no data is, there is no ledger either
+        found += [*of_no_ledger(contract), *of_data(contract)]
     found += _open(text)
     return sorted(found, key=lambda finding: LEVELS.index(finding.level))
 
