@@ -274,6 +274,26 @@ def test_out_holds_what_would_have_been_printed(town, form):
     assert out.read_text(encoding="utf-8") == town.ask(*question).stdout
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.JSON", "a.parquet", "a.txt", "csv"])
+def test_form_follows_the_name_of_the_file_unless_it_is_said(town, name):
+    question = ("--group-by", "region", "--count", "--epsilon", 1)
+    out, said = town.folder / name, town.folder / "said"
+    assert town.ask(*question, "--out", out).exit_code == 0
+    form = {".csv": "csv", ".json": "json", ".parquet": "parquet"}.get(out.suffix.lower(), "table")
+    assert town.ask(*question, "--out", said, "--format", form).exit_code == 0
+    assert out.read_bytes() == said.read_bytes()
+    assert town.ask(*question, "--out", out, "--format", "csv").exit_code == 0
+    assert out.read_text(encoding="utf-8").startswith("region,n,")
+
+
+def test_explanation_is_not_written_as_a_table_that_it_is_not(town):
+    question = ("--count", "--epsilon", 1, "--explain", "--out")
+    refused(town.ask(*question, town.folder / "a.csv"), "E100", "--format table")
+    assert town.ask(*question, town.folder / "a.csv", "--format", "table").exit_code == 0
+    assert town.ask(*question, town.folder / "a.json").exit_code == 0
+    assert json.loads((town.folder / "a.json").read_text(encoding="utf-8"))["cost"]
+
+
 def test_repeated_question_is_free_and_the_same(town):
     question = ("--group-by", "region", "--count", "--epsilon", 1)
     first, again = town.ask(*question), town.ask(*question)

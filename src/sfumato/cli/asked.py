@@ -141,8 +141,8 @@ class Asked:
             raise InputError("Parquet is not text and cannot be printed. Pass --out FILE.")
         if self.explain and self.format not in ("table", "json"):
             raise InputError(
-                f"an explanation is no table, so that it cannot be written as {self.format}. Leave "
-                f"--format out, or pass --format json."
+                f"an explanation is no table, so that it cannot be written as {self.format}. Pass "
+                f"--format table, or --format json."
             )
         if self.out is not None:
             check_writable(self.out)

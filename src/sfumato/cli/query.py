@@ -143,7 +143,9 @@ class Sectioned(click.Command):
     help="For SQL: a value for :name, or the next one for ? or $1. May be repeated.",
 )
 @click.option("--explain", is_flag=True, help="Only say what it costs and how far it errs; free.")
-@click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option(
+    "--format", type=click.Choice(FORMATS), show_default="by the ending of --out, else table"
+)
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the answer there."
 )
@@ -164,6 +166,9 @@ def query(**given: Any) -> None:
     """
     if given["sql"] == STDIN:
         given["sql"] = typed()
+    if given["format"] is None:
+        ending = "" if given["out"] is None else given["out"].suffix.lower()[1:]
+        given["format"] = ending if ending in FORMATS else "table"
     asked = Asked(**given)
     with options(sql=asked.sql is not None):
         code = _run(asked, asked.check())

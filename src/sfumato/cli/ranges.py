@@ -111,8 +111,8 @@ def _check_options(given: dict[str, Any]) -> None:
         )
     if given["explain"] and given["form"] == "csv":
         raise InputError(
-            "an explanation is no table, so that it cannot be written as csv. Leave --format out, "
-            "or pass --format json."
+            "an explanation is no table, so that it cannot be written as csv. Pass --format table, "
+            "or --format json."
         )
     out = given["out"]
     if out is None:
