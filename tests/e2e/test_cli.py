@@ -196,6 +196,15 @@ def test_what_nobody_foresaw_becomes_one_message_without_a_traceback(monkeypatch
     assert "somebody" not in result.output
 
 
+def test_interrupt_of_what_costs_nothing_is_one_word(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sfumato.cli.demo.run", interrupt)
+    result = run("demo")
+    assert (result.exit_code, result.stderr, result.stdout) == (130, "interrupted\n", "")
+
+
 def test_package_runs_as_a_module():
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run(

@@ -540,6 +540,32 @@ def test_fault_closes_the_data_and_says_nothing_about_it(town, monkeypatch):
     assert refused(town.ask("--count", "--epsilon", 2), "E409")
 
 
+def interrupt(*_given, **_named):
+    raise KeyboardInterrupt
+
+
+def test_interrupt_says_what_became_of_the_charge(town, monkeypatch):
+    monkeypatch.setattr("sfumato.backends.duckdb.DuckDB.run", interrupt)
+    result = town.ask("--count", "--epsilon", 1)
+    assert (result.exit_code, result.stdout) == (130, "")
+    first, second = result.stderr.splitlines()
+    assert first.startswith("interrupted; the charge stands, ε = 1")
+    assert first.endswith("in ledger entry 2: the data may have been read")
+    assert second.startswith("note: a new ledger begins")
+    monkeypatch.undo()
+    assert "left: ε = 997" in town.ask("--count", "--epsilon", 2).stderr
+
+
+def test_interrupt_before_the_charge_says_where_to_look(town, monkeypatch):
+    monkeypatch.setattr("sfumato.session.connect", interrupt)
+    result = town.ask("--count", "--epsilon", 1)
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr.startswith("interrupted; ")
+    assert "keeps its charge" in result.stderr
+    assert "`sfumato ledger show`" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
 UNICODE = """
 [budget]
 epsilon = 1000

@@ -72,6 +72,17 @@ def test_explain_is_free_and_leaves_nothing_behind(contract):
     assert json.loads(as_json.stdout)["cells"] == 100
 
 
+def test_interrupt_says_that_a_charge_may_stand(contract, monkeypatch):
+    def interrupt(*_given, **_named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sfumato.backends.duckdb.DuckDB.run", interrupt)
+    found = run(contract, "age", "--epsilon", "1")
+    assert (found.exit_code, found.stdout) == (130, "")
+    assert "keeps its charge" in found.stderr
+    assert Ledger.open(contract.with_name("people.ledger")).remaining().epsilon == 19
+
+
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
 def test_every_format_shows_all_cells(contract, form):
     found = run(contract, "age", "--epsilon", "1", "--format", form)

@@ -13,7 +13,7 @@ from sfumato.cli.budget import budget
 from sfumato.cli.check import check
 from sfumato.cli.dummy import dummy
 from sfumato.cli.explain import choose, explain
-from sfumato.cli.fault import FAULT, Fault, faults
+from sfumato.cli.fault import FAULT, INTERRUPTED, Fault, faults
 from sfumato.cli.init import init
 from sfumato.cli.ledger import ledger
 from sfumato.cli.map import map_
@@ -23,6 +23,8 @@ from sfumato.cli.ranges import ranges
 from sfumato.cli.report import report
 from sfumato.cli.shell import shell
 from sfumato.core.errors import SfumatoError
+
+_PAYING = ("query", "shell", "ranges", "map", "marginals")
 
 
 class Failure(click.ClickException):
@@ -41,6 +43,16 @@ class Defect(Failure):
     exit_code = FAULT
 
 
+class Interrupted(click.ClickException):
+    """Ctrl-C, which is no error; but what was read is paid for."""
+
+    exit_code = INTERRUPTED
+
+    def show(self, file: Any = None) -> None:
+        """Print the message to standard error."""
+        click.echo(self.message, file=file, err=file is None)
+
+
 class Commands(click.Group):
     """A group whose commands may raise any error of sfumato."""
 
@@ -52,6 +64,13 @@ class Commands(click.Group):
         except SfumatoError as problem:
             kind = Defect if isinstance(problem, Fault) else Failure
             raise kind(str(problem)) from None
+        except KeyboardInterrupt:
+            charge = (
+                "; what had begun to read data keeps its charge. `sfumato ledger show` with the "
+                "contract says what is spent, and what is pending"
+            )
+            pays = ctx.invoked_subcommand in _PAYING
+            raise Interrupted("interrupted" + (charge if pays else "")) from None
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -13,6 +13,7 @@ import click
 from sfumato.core.errors import InternalError, SfumatoError
 
 FAULT = 4  # the exit code
+INTERRUPTED = 130  # that of a process that Ctrl-C ended, as shells have it
 
 
 class Fault(InternalError):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.cli.asked import Asked, announce, unwritable
+from sfumato.cli.fault import INTERRUPTED
 from sfumato.cli.statement import STDIN, typed
 from sfumato.cli.wording import options
 from sfumato.core.errors import NothingFound
@@ -215,6 +216,9 @@ def _answer(asked: Asked, session: Session, plan: AnyPlan) -> int:
         click.echo(str(nothing), err=True)
         click.echo(purchase.paid(None), err=True)
         return NOTHING_FOUND
+    except KeyboardInterrupt:
+        click.echo(purchase.interrupted(), err=True)
+        return INTERRUPTED
     if asked.format == "parquet" and asked.out is not None:
         _save(asked.out, release.to_parquet)
     else:
