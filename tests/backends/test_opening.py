@@ -39,6 +39,8 @@ def refusal(tables, kind, **options):
         ("nowhere/*.parquet", "no file matches"),
         ("t.xlsx", "what kind of file"),
         ("t", "what kind of file"),
+        ("t\0", "what kind of file"),
+        ("t" * 5000, "what kind of file"),
         ("t.parquet.gz", "what kind of file"),
         ("https://example.org/t.parquet", "Copy it here first"),
         ("s3://bucket/t.parquet", "Copy it here first"),
@@ -50,21 +52,24 @@ def refusal(tables, kind, **options):
         ({"x": [1]}, "no table"),
         (b"t.csv", "no table"),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:40],
 )
 def test_what_is_no_table_is_refused(given, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert said in refusal({source(): given}, InputError)
 
 
-@pytest.mark.parametrize("given", ["ledger.db", "duckdb:ledger.db#events", "copy.csv", "*.db"])
+@pytest.mark.parametrize(
+    "given", ["ledger.db", "duckdb:ledger.db#events", "copy.csv", "*.db", "copy.ledger"]
+)
 def test_ledger_is_no_table_and_keeps_its_locks(given, tmp_path, monkeypatch):
     """To close its file, by whatever means, would drop them."""
     monkeypatch.chdir(tmp_path)
     unit, budget = sf.Unit.row(), sf.Budget(1)
     with closing(Ledger.create("ledger.db", budget, unit)) as ledger:
         head = ledger.head
-        Path("copy.csv").hardlink_to("ledger.db")
+        for copy in ("copy.csv", "copy.ledger"):
+            Path(copy).hardlink_to("ledger.db")
         assert "an SQLite database, such as a ledger" in refusal({source(): given}, InputError)
         look = "from sfumato.ledger import Ledger; Ledger.open('ledger.db').close()"
         subprocess.run([sys.executable, "-c", look], check=True)

@@ -134,6 +134,14 @@ def test_free_gives_back_what_read_nothing_and_no_other_charge(contract):
     assert ledger.verify().ok
 
 
+@pytest.mark.parametrize("given", ["slow", "0", "-1", "1.5"])
+def test_free_takes_the_number_of_an_entry(contract, given):
+    result = run("free", contract, "--", given)
+    assert result.exit_code == 2
+    assert "is no number of an entry" in result.stderr
+    assert "`sfumato ledger show`" in result.stderr
+
+
 def test_show_lists_what_is_set_aside(contract):
     opened(contract).open_scope(Budget(epsilon="0.125"), "Zoë")  # its process dies, say
     [said] = facts(run("show", contract))["scope"]
@@ -267,6 +275,7 @@ def test_verify_finds_a_file_that_is_no_ledger(contract, given, damage):
     result = run("verify", contract.parent / given)
     assert result.exit_code == 1, result.output
     assert "[E406]" in result.stdout
+    assert "Run verify" not in result.stdout
     assert "Traceback" not in result.output
 
 

@@ -118,11 +118,12 @@ def _located(given: str, table: str) -> Origin:
         return Delimited(paths, delimiter, compressed, _header(paths, delimiter, compressed, table))
     if suffix == ".parquet" and not compressed:
         return Parquet(_files(given, table))
-    if suffix in (".duckdb", ".db") and not compressed:
+    is_known = suffix in (".duckdb", ".db") and not compressed
+    if is_known or ("\0" not in given and is_database(Path(given))):  # a ledger is refused so
         return Database(_files(given, table)[0], None)
     raise InputError(
         f"table {table!r}: what kind of file is {Path(given).name!r}? Its name should end in "
-        f"{_KINDS}. Rename or convert it."
+        f"{_KINDS}. Convert it to one of these."
     )
 
 

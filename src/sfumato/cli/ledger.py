@@ -23,6 +23,22 @@ if TYPE_CHECKING:
 _CONTRACT = click.argument("contract", type=click.Path(path_type=Path))
 
 
+class Entry(click.IntRange):
+    """The number of an entry, which is not the id of its request."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        """Read the number."""
+        try:
+            return int(super().convert(value, param, ctx))
+        except click.BadParameter:
+            raise click.BadParameter(
+                f"{value!r} is no number of an entry. `sfumato ledger show` lists what is open, "
+                f"each with its entry: pass that number, not the id.",
+                ctx,
+                param,
+            ) from None
+
+
 @click.group()
 def ledger() -> None:
     """Look at the record of what was spent, and keep it; for owners.
@@ -103,6 +119,7 @@ def verify(contract: Path, head: str | None) -> None:
     try:
         found = replayed(place.path, head)
     except LedgerCorrupt as problem:  # too damaged to be replayed, which is a finding too
+        problem.message = problem.message.replace("Run verify on it, and go", "Go")  # this was it
         click.echo(str(problem))
         click.get_current_context().exit(1)
     click.echo(str(found))
@@ -134,7 +151,7 @@ def acknowledge(contract: Path) -> None:
 
 @ledger.command()
 @_CONTRACT
-@click.argument("entry", type=click.IntRange(min=1))
+@click.argument("entry", type=Entry(min=1))
 def free(contract: Path, entry: int) -> None:
     """Close the scope or the request that ENTRY opened, for a process that died.
 

@@ -40,7 +40,7 @@ def share_of(header: LedgerHeader, journal: Journal, analyst: str) -> Limits | N
     if analyst in first:
         return first[analyst]
     if first or journal.raised_shares():
-        raise not_listed()
+        raise not_listed(analyst)
     return None
 
 

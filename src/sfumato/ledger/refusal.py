@@ -83,11 +83,11 @@ def outside_scope(price: Charge, left: Remaining, scope: Scope, entry: int) -> B
     )
 
 
-def not_listed() -> AnalystError:
+def not_listed(analyst: str) -> AnalystError:
     """Return the error for an analyst without a share."""
     return AnalystError(
-        "this ledger gives every analyst a share of the budget, and this one has none. Name an "
-        "analyst who is listed, or let the owner add a share."
+        f"this ledger gives every analyst a share of the budget, and {analyst or None!r} has "
+        "none. Name an analyst who is listed, or let the owner add a share."
     )
 
 
@@ -95,7 +95,7 @@ def closed() -> DataClosed:
     """Return the error for data that a fault has closed."""
     return DataClosed(
         "a release failed after data had been touched, so the data is closed until its owner has "
-        "looked. Nothing was read. The owner opens it again with acknowledge()."
+        "looked. Nothing was read. To open it: sfumato ledger acknowledge, or ledger.acknowledge()."
     )
 
 
