@@ -350,6 +350,8 @@ def test_keys_of_two_columns_make_all_combinations(town):
     ("given", "name"),
     [
         ("age", "age"),
+        ('"age"', "age"),
+        ('"age" + "age"', "mean"),
         ("age = 18", "mean"),
         ("age=income", "age"),
         ("  share=(age = 18)  ", "share"),

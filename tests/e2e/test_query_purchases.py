@@ -138,7 +138,7 @@ def test_quantiles_are_asked_in_groups(shop):
 @pytest.mark.parametrize(
     ("given", "name", "value"),
     [
-        ('"a:b":0.5', "quantile", 200),
+        ('"a:b":0.5', "a:b", 200),
         ('m="a:b" * 2:0.25', "m", 200),
         ("CASE WHEN zone = 'C:1' THEN 7 ELSE 3 END:0.9", "quantile", 7),
         ("c=CASE WHEN name = 'C:0.5' THEN 7 ELSE 3 END:0.9", "c", 3),

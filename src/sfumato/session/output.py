@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,6 +21,7 @@ Function = Literal[
 ]
 HALF = Fraction(1, 2)
 AUTO: Literal["auto"] = "auto"
+_QUOTED = re.compile(r'"(?P<name>(?:[^"]|"")+)"')
 
 # What one unit may add to an answer: a range, or whatever a race finds, up to so much.
 Contribution: TypeAlias = tuple[Fraction, Fraction] | tuple[Literal["auto"], Fraction | None]
@@ -63,7 +65,10 @@ class Output:
         """The name of the column if nobody gives one: the column's own, or the function's."""
         if self.text is None:
             return "n"
-        return self.text if self.text.isidentifier() else self.function
+        if self.text.isidentifier():
+            return self.text
+        quoted = _QUOTED.fullmatch(self.text.strip())
+        return self.function if quoted is None else quoted["name"].replace('""', '"')
 
     @property
     def is_race(self) -> bool:
