@@ -268,6 +268,8 @@ class Connection:
                 self._sqlite, self._log = opened, self._named_log()
                 if self._read_only and self._log == _GONE:
                     self._log = _CLOSED  # to look at a copy, which has none, makes none
+                if self._astray():
+                    raise LogGone
                 self._check_named()
             except (sqlite3.Error, UnicodeError) as problem:
                 if self._sqlite is not None:
@@ -300,16 +302,17 @@ class Connection:
             return True  # elsewhere a lock belongs to the one who took it, and not to the process
         import fcntl
 
-        if self._identity not in _descriptors:
-            _descriptors[self._identity] = os.open(self.path or "", os.O_RDONLY)
         end = time.monotonic() + self._timeout
         while True:
-            with suppress(BlockingIOError, PermissionError):
+            try:
+                if self._identity not in _descriptors:
+                    _descriptors[self._identity] = os.open(self.path or "", os.O_RDONLY)
                 held = _descriptors[self._identity]
                 fcntl.lockf(held, fcntl.LOCK_SH | fcntl.LOCK_NB, *_SHARED)
                 return True
-            if time.monotonic() > end:
-                return False
+            except OSError as problem:
+                if isinstance(problem, FileNotFoundError) or time.monotonic() > end:
+                    return False
             time.sleep(0.001)
 
     def _check_named(self) -> None:

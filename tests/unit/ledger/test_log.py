@@ -211,6 +211,17 @@ def test_log_that_is_gone_before_it_was_seen_is_missed(make, ask, path, copied):
     use(ledger, ask)
 
 
+@pytest.mark.parametrize("read_only", [True, False])
+def test_ledger_that_is_deleted_while_it_is_open_is_closed_in_peace(make, path, read_only):
+    make().close()
+    ledger = Ledger.open(path, read_only=read_only)
+    for each in path.parent.iterdir():
+        each.unlink()
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        ledger.history()
+    ledger.close()
+
+
 def descriptors():
     return len(os.listdir("/proc/self/fd"))  # noqa: PTH208
 
