@@ -471,6 +471,7 @@ NOT_CALLED = {
     (Question, "settled"),
     (Question, "lowered"),
     (Session, "perform"),
+    (Session, "check_open"),
     (Session, "close"),
     (Session, "sql"),  # of texts there are chains of their own: test_sql_fuzz
     (Session, "explain"),
