@@ -83,6 +83,7 @@ class Connection:
         self._renew()
         self._identity: tuple[int, int] | None = None
         self._log = _CLOSED
+        self._log_path = ""
         self._pid = os.getpid()
         with _guard:
             _live.add(self)
@@ -262,6 +263,7 @@ class Connection:
             self._leave()
         if self._sqlite is None:
             self._identity = status.st_dev, status.st_ino
+            self._log_path = f"{os.path.realpath(self.path)}-wal"  # not beside a link
             try:
                 self._check_named()
                 opened = self._open(self.path)
@@ -278,9 +280,9 @@ class Connection:
         return self._sqlite
 
     def _named_log(self) -> tuple[int, int]:
-        """Return which file has the name of the log, beside the ledger itself if it is a link."""
+        """Return which file has the name of the log."""
         with suppress(OSError):
-            status = os.stat(f"{os.path.realpath(self.path or '')}-wal")  # noqa: PTH116
+            status = os.stat(self._log_path)  # noqa: PTH116
             return status.st_dev, status.st_ino
         return _GONE
 
