@@ -83,7 +83,7 @@ class Connection:
         self._renew()
         self._identity: tuple[int, int] | None = None
         self._log = _CLOSED
-        self._log_path = ""
+        self._log_path, self._opening = "", False
         self._pid = os.getpid()
         with _guard:
             _live.add(self)
@@ -264,20 +264,33 @@ class Connection:
         if self._sqlite is None:
             self._identity = status.st_dev, status.st_ino
             self._log_path = f"{os.path.realpath(self.path)}-wal"  # not beside a link
-            try:
-                self._check_named()
-                opened = self._open(self.path)
-                self._sqlite, self._log = opened, self._named_log()
-                if self._read_only and self._log == _GONE:
-                    self._log = _CLOSED  # to look at a copy, which has none, makes none
-                if self._astray():
-                    raise LogGone
-                self._check_named()
-            except (sqlite3.Error, UnicodeError) as problem:
-                if self._sqlite is not None:
-                    self._leave()
-                raise translated(problem) from None
+            with _files:
+                return self._newly(self.path)
         return self._sqlite
+
+    def _newly(self, path: Path) -> sqlite3.Connection:
+        self._opening = True
+        try:
+            self._check_named()
+            if os.name == "posix" and self._identity not in _descriptors:
+                _descriptors[self._identity] = os.open(path, os.O_RDONLY)
+            opened = self._open(path)
+            self._sqlite, self._log = opened, self._named_log()
+            if self._read_only and self._log == _GONE:
+                self._log = _CLOSED  # to look at a copy, which has none, makes none
+            if self._astray():
+                raise LogGone
+            self._check_named()
+        except OSError:  # no descriptor left
+            raise unwritable() from None
+        except (sqlite3.Error, UnicodeError) as problem:
+            if self._sqlite is not None:
+                self._leave()
+            raise translated(problem) from None
+        finally:
+            self._opening = False
+            self._forget_descriptor()
+        return opened
 
     def _named_log(self) -> tuple[int, int]:
         """Return which file has the name of the log."""
@@ -304,17 +317,13 @@ class Connection:
             return True  # elsewhere a lock belongs to the one who took it, and not to the process
         import fcntl
 
-        end = time.monotonic() + self._timeout
+        end, held = time.monotonic() + self._timeout, _descriptors[self._identity]
         while True:
-            try:
-                if self._identity not in _descriptors:
-                    _descriptors[self._identity] = os.open(self.path or "", os.O_RDONLY)
-                held = _descriptors[self._identity]
+            with suppress(BlockingIOError, PermissionError):
                 fcntl.lockf(held, fcntl.LOCK_SH | fcntl.LOCK_NB, *_SHARED)
                 return True
-            except OSError as problem:
-                if isinstance(problem, FileNotFoundError) or time.monotonic() > end:
-                    return False
+            if time.monotonic() > end:
+                return False
             time.sleep(0.001)
 
     def _check_named(self) -> None:
@@ -385,15 +394,23 @@ class Connection:
         self._sqlite, self._log = None, _CLOSED
 
     def _disconnect(self) -> None:
-        if self._astray():
-            self._save()
-            self._leave()
-        connection, self._sqlite, self._log = self._sqlite, None, _CLOSED
-        if connection is not None:
-            with suppress(sqlite3.Error):
-                connection.close()
-        alone = all(each._sqlite is None for each in self._siblings())
-        if alone and self._identity in _descriptors.keys() - _lost:
+        with _files:
+            if self._sqlite is None:
+                return
+            # Of a file without a name, what is closed can harm nobody.
+            if self._astray() and os.fstat(_descriptors[self._identity]).st_nlink:
+                self._save()
+                self._leave()
+            connection, self._sqlite, self._log = self._sqlite, None, _CLOSED
+            if connection is not None:
+                with suppress(sqlite3.Error):
+                    connection.close()
+            self._forget_descriptor()
+
+    def _forget_descriptor(self) -> None:
+        """Close the descriptor with the last connection: before, that would drop its locks."""
+        used = any(each._opening or each._sqlite is not None for each in self._siblings())
+        if not used and self._identity in _descriptors.keys() - _lost:
             os.close(_descriptors.pop(self._identity))
 
     def before_fork(self) -> None:
@@ -429,10 +446,10 @@ def translated(problem: sqlite3.Error | UnicodeError) -> LedgerError:
     if isinstance(problem, LogGone):
         return LedgerError(
             "the log beside the ledger was removed while this process had it open, so that it can "
-            "neither charge nor look any more, and releases nothing. Either somebody deleted it, "
-            "or this program opened and closed the ledger's file itself, to copy it for example, "
-            "which drops its locks. Start the program again, and copy ledgers with backup only; "
-            "what it was charging just now may be in the history or not."
+            "neither charge nor look any more, and releases nothing. Either somebody deleted it "
+            "or renamed its folder, or this program opened and closed the ledger's file itself, to "
+            "copy it for example, which drops its locks. Start the program again, and copy ledgers "
+            "with backup only; what it was charging just now may be in the history or not."
         )
     if isinstance(problem, UnicodeError):  # the driver could not even say what is damaged
         return corrupt()
@@ -523,13 +540,16 @@ _guard = threading.RLock()
 _waiting: list[Connection] = []
 _lost: set[tuple[int, int] | None] = set()  # files whose log was removed behind this process
 _descriptors: dict[tuple[int, int] | None, int] = {}  # through which locks are taken again
+# Files are opened and closed one at a time: to close a descriptor would drop the locks of another
+# thread that is just closing the same file. Who waits for it has whatever else it needs.
+_files = threading.RLock()
 
 
 @atexit.register
 def _close() -> None:
     """Close all before the modules go: whether a log has its name is seen with their help."""
     for connection in list(_live):
-        connection._timeout = min(connection._timeout, 1.0)  # a thread that goes with the program
+        connection._timeout = min(connection._timeout, 0.1)  # a thread that goes with the program
         with suppress(LedgerError):
             connection.close()
 
@@ -539,9 +559,11 @@ def _before_fork() -> None:
     for connection in list(_live):
         connection.before_fork()
         _waiting.append(connection)
+    _files.acquire()  # one that nobody holds any more may be closing in another thread
 
 
 def _after_fork(*, child: bool = False) -> None:
+    _files.release()
     while _waiting:
         _waiting.pop().after_fork(child=child)
     _guard.release()

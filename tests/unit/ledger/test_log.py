@@ -1,16 +1,19 @@
 """The log beside a ledger: whoever loses it while the file is open loses no charge of anybody."""
 
+import errno
 import gc
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import closing, suppress
 
 import pytest
 
 from sfumato.core.errors import LedgerError
-from sfumato.ledger import Ledger, verify
+from sfumato.ledger import Ledger, connection, verify
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="only there are locks dropped")
 
@@ -220,6 +223,57 @@ def test_ledger_that_is_deleted_while_it_is_open_is_closed_in_peace(make, path, 
     with pytest.raises(LedgerError, match="there is no ledger"):
         ledger.history()
     ledger.close()
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_file_that_is_being_closed_keeps_its_lock(make, ask, path, monkeypatch, again):
+    """Until its log is removed: another process would write to it, and find it gone."""
+    begun, go = threading.Event(), threading.Event()
+
+    class Slow(sqlite3.Connection):
+        def close(self):
+            begun.set()
+            go.wait()
+            super().close()
+
+    ledger = make()
+    ask(ledger)
+    ledger.close()
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        connection.sqlite3, "connect", lambda *a, **k: connect(*a, factory=Slow, **k)
+    )
+    first, second = Ledger.open(path), Ledger.open(path)
+    identity = first._file._identity
+    go.set()
+    second.close()
+    begun.clear()
+    go.clear()
+    held = first._file
+    closing_it = threading.Thread(target=held._disconnect)
+    closing_it.start()
+    begun.wait()
+    other = threading.Thread(target=held._disconnect if again else second.close)
+    other.start()
+    other.join(0.3)
+    assert identity in connection._descriptors
+    go.set()
+    closing_it.join()
+    other.join()
+    assert identity not in connection._descriptors
+
+
+def test_process_without_descriptors_is_refused_for_that_moment(make, ask, path, monkeypatch):
+    make().close()
+
+    def none(*_):
+        raise OSError(errno.EMFILE, "/secret/path")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(connection.os, "open", none)
+        with pytest.raises(LedgerError, match="cannot be written"):
+            Ledger.open(path)
+    ask(Ledger.open(path))
 
 
 def descriptors():
