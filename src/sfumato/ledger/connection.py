@@ -6,12 +6,7 @@ those who want to write, and commits for all of them. Each writes in a savepoint
 one that is refused takes back nothing of the others, and none goes on before all is on the disk.
 
 Before a fork the connection is closed, because SQLite's own record of file locks must not be copied
-into a child; parent and child open their own when they next need one. The file is never opened by
-other means in this process: closing any descriptor of it would silently drop SQLite's locks. A user
-who copies it does just that. Then the next process to close it takes itself for the last one, and
-removes the log; what is written here would go to a file without a name. So before and after every
-transaction the lock is taken again, and then it is seen whether the log still has its name. If not,
-this process is done with the ledger: to close it would write an old log back, and remove a new one.
+into a child; parent and child open their own when they next need one.
 """
 
 from __future__ import annotations
@@ -21,7 +16,6 @@ import os
 import sqlite3
 import sys
 import threading
-import time
 import weakref
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -31,6 +25,7 @@ from sfumato.core.errors import LedgerBusy, LedgerCorrupt, LedgerError
 from sfumato.core.number import nonnegative
 from sfumato.core.path import path_of
 from sfumato.ledger.event import APPLICATION
+from sfumato.ledger.handle import Handle, LogGone, hold, let_go
 from sfumato.ledger.turnstile import Turnstile
 
 if TYPE_CHECKING:
@@ -43,12 +38,6 @@ _PRAGMAS = (
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
 )
-_SHARED = 510, 0x40000002  # the bytes of a file that SQLite locks for whoever has it open
-_CLOSED, _GONE = (0, 0), (-1, -1)  # in place of the identity of a log
-
-
-class LogGone(sqlite3.OperationalError):
-    """What was written went to a log without a name."""
 
 
 class Group:
@@ -75,15 +64,14 @@ class Connection:
         self, path: Path | None, *, timeout: float, read_only: bool = False, new: bool = False
     ) -> None:
         """Remember where the file is; it is opened when it is first needed."""
-        self._sqlite: sqlite3.Connection | None = None
+        self._handle: Handle | None = None
+        self._memory: sqlite3.Connection | None = None
         self.path = None if path is None else Path(path).absolute()
         self._timeout, self._read_only = float(nonnegative(timeout, "timeout")), read_only
         self._new = new
         self._group: Group | None = None
         self._renew()
         self._identity: tuple[int, int] | None = None
-        self._log = _CLOSED
-        self._log_path, self._opening = "", False
         self._pid = os.getpid()
         with _guard:
             _live.add(self)
@@ -172,7 +160,7 @@ class Connection:
             if self._sqlite is None:
                 raise sqlite3.OperationalError
             self._sqlite.execute("COMMIT")
-            if group.writes and self._astray():
+            if group.writes and self._handle is not None and self._handle.astray():
                 raise LogGone
         except (sqlite3.Error, UnicodeError) as problem:
             self._give_up(group, problem)
@@ -242,8 +230,8 @@ class Connection:
 
     def __del__(self) -> None:
         """Close the file of a ledger that nobody holds any more."""
-        if getattr(self, "_sqlite", None) is not None and not sys.is_finalizing():
-            self._disconnect()  # None in half a copy; when modules go, all have been closed
+        if hasattr(self, "_memory") and not sys.is_finalizing():
+            self._disconnect()  # not half a copy; when modules go, all have been closed
 
     def _connected(self) -> sqlite3.Connection:
         if self.path is None:
@@ -258,88 +246,23 @@ class Connection:
                 "what was spent. Put the file back, or open the new one and verify it against a "
                 "head that you kept."
             )
-        if self._astray():
-            self._save()
+        if self._handle is not None and self._handle.astray():
+            self._handle.save()
             self._leave()
-        if self._sqlite is None:
+        if self._handle is None:
             self._identity = status.st_dev, status.st_ino
-            self._log_path = f"{os.path.realpath(self.path)}-wal"  # not beside a link
-            with _files:
-                return self._newly(self.path)
-        return self._sqlite
+            self._handle = self._newly(self.path, self._identity)
+        return self._handle.sqlite
 
-    def _newly(self, path: Path) -> sqlite3.Connection:
-        self._opening = True
+    def _newly(self, path: Path, identity: tuple[int, int]) -> Handle:
         try:
-            self._check_named()
-            if os.name == "posix" and self._identity not in _descriptors:
-                _descriptors[self._identity] = os.open(path, os.O_RDONLY)
-            opened = self._open(path)
-            self._sqlite, self._log = opened, self._named_log()
-            if self._read_only and self._log == _GONE:
-                self._log = _CLOSED  # to look at a copy, which has none, makes none
-            if self._astray():
-                raise LogGone
-            self._check_named()
+            return Handle(
+                path, identity, self._open, timeout=self._timeout, read_only=self._read_only
+            )
         except OSError:  # no descriptor left
             raise unwritable() from None
         except (sqlite3.Error, UnicodeError) as problem:
-            if self._sqlite is not None:
-                self._leave()
             raise translated(problem) from None
-        finally:
-            self._opening = False
-            self._forget_descriptor()
-        return opened
-
-    def _named_log(self) -> tuple[int, int]:
-        """Return which file has the name of the log."""
-        with suppress(OSError):
-            status = os.stat(self._log_path)  # noqa: PTH116
-            return status.st_dev, status.st_ino
-        return _GONE
-
-    def _unnamed(self) -> bool:
-        """Return whether the log that is open has lost its name."""
-        return self._log != _CLOSED and (self._log == _GONE or self._log != self._named_log())
-
-    def _astray(self) -> bool:
-        """Take the lock again that a copy may have dropped; return whether the log has no name.
-
-        Whoever removes it keeps the others out until that is done: with the lock, what is seen
-        stays so.
-        """
-        return self._log != _CLOSED and (not self._locked() or self._unnamed())
-
-    def _locked(self) -> bool:
-        """Take the lock of all who have the file open, unless somebody closes it for too long."""
-        if os.name != "posix":
-            return True  # elsewhere a lock belongs to the one who took it, and not to the process
-        import fcntl
-
-        end, held = time.monotonic() + self._timeout, _descriptors[self._identity]
-        while True:
-            with suppress(BlockingIOError, PermissionError):
-                fcntl.lockf(held, fcntl.LOCK_SH | fcntl.LOCK_NB, *_SHARED)
-                return True
-            if time.monotonic() > end:
-                return False
-            time.sleep(0.001)
-
-    def _check_named(self) -> None:
-        """Refuse a file of which some connection here has a log without a name.
-
-        They share its index, by which the new log would be misread.
-        """
-        if self._identity in _lost or any(each._unnamed() for each in self._siblings()):
-            _lost.add(self._identity)
-            raise LogGone
-
-    def _siblings(self) -> list[Connection]:
-        """Return all of this process that are to the same file, this one too."""
-        while True:
-            with suppress(RuntimeError):  # one came while they were listed
-                return [each for each in _live if each._identity == self._identity]
 
     def _open(self, path: Path) -> sqlite3.Connection:
         mode = "ro" if self._read_only else "rw"
@@ -367,51 +290,30 @@ class Connection:
                 "budget. Only the process that made it may use it; processes share a ledger in a "
                 "file."
             )
-        if self._sqlite is None:
-            self._sqlite = self._connect("file::memory:")
-        return self._sqlite
+        if self._memory is None:
+            self._memory = self._connect("file::memory:")
+        return self._memory
 
     def _connect(self, uri: str) -> sqlite3.Connection:
         return sqlite3.connect(
             uri, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
 
-    def _save(self) -> None:
-        """Bring a log into the file that somebody deleted; SQLite would have done so before.
-
-        Unless another was begun: then there are two histories, and others go on with theirs.
-        """
-        if self._sqlite is not None and self._named_log() == _GONE:
-            with suppress(sqlite3.Error):
-                self._sqlite.execute("PRAGMA wal_checkpoint").fetchone()
+    @property
+    def _sqlite(self) -> sqlite3.Connection | None:
+        return self._memory if self._handle is None else self._handle.sqlite
 
     def _leave(self) -> None:
-        """Never close the file, not even when the program ends, and never open it here again."""
-        import ctypes
-
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._sqlite))
-        _lost.add(self._identity)
-        self._sqlite, self._log = None, _CLOSED
+        if self._handle is not None:
+            self._handle.leave()
+        self._handle = None
 
     def _disconnect(self) -> None:
-        with _files:
-            if self._sqlite is None:
-                return
-            # Of a file without a name, what is closed can harm nobody.
-            if self._astray() and os.fstat(_descriptors[self._identity]).st_nlink:
-                self._save()
-                self._leave()
-            connection, self._sqlite, self._log = self._sqlite, None, _CLOSED
-            if connection is not None:
-                with suppress(sqlite3.Error):
-                    connection.close()
-            self._forget_descriptor()
-
-    def _forget_descriptor(self) -> None:
-        """Close the descriptor with the last connection: before, that would drop its locks."""
-        used = any(each._opening or each._sqlite is not None for each in self._siblings())
-        if not used and self._identity in _descriptors.keys() - _lost:
-            os.close(_descriptors.pop(self._identity))
+        if self._handle is not None:
+            self._handle.close()
+        if self._memory is not None:
+            self._memory.close()
+        self._handle = self._memory = None
 
     def before_fork(self) -> None:
         """Wait for the other threads, then close the file."""
@@ -538,11 +440,6 @@ def unwritable() -> LedgerError:
 _live: weakref.WeakSet[Connection] = weakref.WeakSet()
 _guard = threading.RLock()
 _waiting: list[Connection] = []
-_lost: set[tuple[int, int] | None] = set()  # files whose log was removed behind this process
-_descriptors: dict[tuple[int, int] | None, int] = {}  # through which locks are taken again
-# Files are opened and closed one at a time: to close a descriptor would drop the locks of another
-# thread that is just closing the same file. Who waits for it has whatever else it needs.
-_files = threading.RLock()
 
 
 @atexit.register
@@ -550,6 +447,8 @@ def _close() -> None:
     """Close all before the modules go: whether a log has its name is seen with their help."""
     for connection in list(_live):
         connection._timeout = min(connection._timeout, 0.1)  # a thread that goes with the program
+        if connection._handle is not None:
+            connection._handle.timeout = connection._timeout
         with suppress(LedgerError):
             connection.close()
 
@@ -559,11 +458,11 @@ def _before_fork() -> None:
     for connection in list(_live):
         connection.before_fork()
         _waiting.append(connection)
-    _files.acquire()  # one that nobody holds any more may be closing in another thread
+    hold()
 
 
 def _after_fork(*, child: bool = False) -> None:
-    _files.release()
+    let_go()
     while _waiting:
         _waiting.pop().after_fork(child=child)
     _guard.release()

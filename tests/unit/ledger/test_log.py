@@ -13,7 +13,7 @@ from contextlib import closing, suppress
 import pytest
 
 from sfumato.core.errors import LedgerError
-from sfumato.ledger import Ledger, connection, verify
+from sfumato.ledger import Ledger, connection, handle, verify
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="only there are locks dropped")
 
@@ -27,6 +27,7 @@ ledger.touch(granted)
 ledger.settle(granted, b"paid")
 os.kill(os.getpid(), signal.SIGKILL)
 """
+READ = "import sys; print(open(sys.argv[1], 'rb').read().hex())"
 REMOVE = """
 import fcntl, os, sys, time
 with open(sys.argv[1], "r+b") as file:
@@ -63,6 +64,19 @@ def copied(path, tmp_path):
         assert not log_of(path).exists()  # the other took itself for the last one
 
     return copy
+
+
+@pytest.fixture
+def sqlite_is(monkeypatch):
+    """Let ledgers open their files by a class of our own."""
+    connect = sqlite3.connect
+
+    def be(factory):
+        monkeypatch.setattr(
+            connection.sqlite3, "connect", lambda *a, **k: connect(*a, factory=factory, **k)
+        )
+
+    return be
 
 
 def test_ledger_that_was_copied_takes_its_lock_again(make, answer, path, tmp_path):
@@ -144,28 +158,80 @@ def test_charge_that_goes_to_a_log_without_a_name_is_refused(make, answer, path,
     assert elsewhere(LOOK, path) == "6"
 
 
-@pytest.mark.parametrize("after", [True, False])
-def test_log_that_is_about_to_be_removed_is_waited_for(make, ask, path, tmp_path, after):
-    """Between the last look into a log and its removal, a charge would be found there by nobody."""
-    ledger = make()
-    ask(ledger)
+@pytest.fixture
+def removing(path, tmp_path):
+    """Let a user copy the file, and a process that believes to be the last remove its log."""
+    started = []
 
     def begin():
         shutil.copy(path, tmp_path / "copy")
-        other = subprocess.Popen([sys.executable, "-c", REMOVE, path], stdout=subprocess.PIPE)
-        other.stdout.readline()
-        return other
+        started.append(subprocess.Popen([sys.executable, "-c", REMOVE, path], stdout=-1))
+        started[0].stdout.readline()
 
-    if after:
-        with pytest.raises(LedgerError, match="was removed"), ledger._journal() as journal:
-            other = begin()
-            journal.append("fault", journal.tallies(""))
-    else:
-        other = begin()
-        with pytest.raises(LedgerError, match="was removed"):
-            ask(ledger, "q2", plan="b")
-    with other:
+    yield begin
+    with started[0] as other:
         assert other.wait() == 0
+
+
+def test_log_is_waited_for_that_is_removed_before_a_charge(make, ask, removing):
+    """Between the last look into a log and its removal, a charge would be found there by nobody."""
+    ledger = make()
+    ask(ledger)
+    removing()
+    with pytest.raises(LedgerError, match="was removed"):
+        ask(ledger, "q2", plan="b")
+
+
+def test_log_is_waited_for_that_is_removed_during_a_charge(make, ask, removing):
+    ledger = make()
+    ask(ledger)
+    with pytest.raises(LedgerError, match="was removed"), ledger._journal() as journal:
+        removing()
+        journal.append("fault", journal.tallies(""))
+
+
+def test_log_is_waited_for_that_is_removed_while_it_is_opened(make, path, removing):
+    make().close()
+    ledger = Ledger.open(path)
+    ledger.close()
+    opens = ledger._file._open
+
+    def opened(place):
+        connection = opens(place)
+        removing()
+        return connection
+
+    ledger._file._open = opened
+    with pytest.raises(LedgerError, match="was removed"):
+        ledger.history()
+
+
+def test_log_that_is_removed_for_too_long_is_not_waited_for(make, ask, path, removing):
+    make().close()
+    ledger = Ledger.open(path, timeout=0)
+    ask(ledger)
+    removing()
+    with pytest.raises(LedgerError, match="was removed"):
+        ask(ledger, "q2", plan="b")
+    assert log_of(path).exists()  # as yet
+
+
+def test_log_that_somebody_deletes_is_not_brought_into_the_file_of_another_history(
+    make, answer, ask, path
+):
+    ledger = make()
+    ledger.close()
+    answer(ledger)
+    for ending in "-wal", "-shm":
+        path.with_name(path.name + ending).unlink()
+    charge_elsewhere(path)
+    before = elsewhere(READ, path)
+    use(ledger, ask)
+    del ledger
+    assert elsewhere(READ, path) == before
+    assert elsewhere(OPEN + "print(*(each.request for each in ledger.history()))", path) == (
+        "other other other"
+    )
 
 
 @pytest.mark.parametrize("read_only", [True, False])
@@ -197,6 +263,7 @@ def test_other_that_loses_its_log_while_one_is_opened_is_noticed(make, ask, path
 
         ledger._file._open = opened
         use(ledger, ask)
+        assert ledger._file._identity in handle._lost
 
 
 def test_log_that_is_gone_before_it_was_seen_is_missed(make, ask, path, copied):
@@ -217,16 +284,18 @@ def test_log_that_is_gone_before_it_was_seen_is_missed(make, ask, path, copied):
 @pytest.mark.parametrize("read_only", [True, False])
 def test_ledger_that_is_deleted_while_it_is_open_is_closed_in_peace(make, path, read_only):
     make().close()
+    before = descriptors()
     ledger = Ledger.open(path, read_only=read_only)
     for each in path.parent.iterdir():
         each.unlink()
     with pytest.raises(LedgerError, match="there is no ledger"):
         ledger.history()
     ledger.close()
+    assert descriptors() == before
 
 
 @pytest.mark.parametrize("again", [True, False])
-def test_file_that_is_being_closed_keeps_its_lock(make, ask, path, monkeypatch, again):
+def test_file_that_is_being_closed_keeps_its_lock(make, ask, path, sqlite_is, again):
     """Until its log is removed: another process would write to it, and find it gone."""
     begun, go = threading.Event(), threading.Event()
 
@@ -239,10 +308,7 @@ def test_file_that_is_being_closed_keeps_its_lock(make, ask, path, monkeypatch, 
     ledger = make()
     ask(ledger)
     ledger.close()
-    connect = sqlite3.connect
-    monkeypatch.setattr(
-        connection.sqlite3, "connect", lambda *a, **k: connect(*a, factory=Slow, **k)
-    )
+    sqlite_is(Slow)
     first, second = Ledger.open(path), Ledger.open(path)
     identity = first._file._identity
     go.set()
@@ -256,11 +322,11 @@ def test_file_that_is_being_closed_keeps_its_lock(make, ask, path, monkeypatch, 
     other = threading.Thread(target=held._disconnect if again else second.close)
     other.start()
     other.join(0.3)
-    assert identity in connection._descriptors
+    assert identity in handle._descriptors
     go.set()
     closing_it.join()
     other.join()
-    assert identity not in connection._descriptors
+    assert identity not in handle._descriptors
 
 
 def test_process_without_descriptors_is_refused_for_that_moment(make, ask, path, monkeypatch):
@@ -270,7 +336,7 @@ def test_process_without_descriptors_is_refused_for_that_moment(make, ask, path,
         raise OSError(errno.EMFILE, "/secret/path")
 
     with monkeypatch.context() as patch:
-        patch.setattr(connection.os, "open", none)
+        patch.setattr(handle.os, "open", none)
         with pytest.raises(LedgerError, match="cannot be written"):
             Ledger.open(path)
     ask(Ledger.open(path))
@@ -289,3 +355,51 @@ def test_descriptors_go_with_the_last_connection(make, ask, path):
         assert len(second.history()) == 1
     assert descriptors() == before
     assert verify(path).ok
+
+
+def thrown_away_together(path):
+    """Open a ledger twice, and let nobody refer to it: references go before the first is closed."""
+    knot = [Ledger.open(path), Ledger.open(path)]
+    knot.append(knot)
+
+
+def test_ledgers_that_are_thrown_away_together_keep_their_lock_to_the_last(make, path, sqlite_is):
+    locked = []
+
+    class Watched(sqlite3.Connection):
+        def close(self):
+            locked.append(identity in handle._descriptors)
+            super().close()
+
+    ledger = make()
+    ledger.close()
+    identity = ledger._file._identity
+    sqlite_is(Watched)
+    thrown_away_together(path)
+    gc.collect()
+    assert locked == [True, True]
+    assert not handle._handles
+
+
+def test_fork_closes_what_nobody_refers_to(make, path, sqlite_is):
+    """A child must not have SQLite's record of locks, also not of what is on its way out."""
+    open_in_child = []
+
+    class Forking(sqlite3.Connection):
+        def close(self):
+            super().close()
+            if not open_in_child:
+                open_in_child.append(None)
+                open_in_child.append(len_in_child())
+
+    def len_in_child():
+        child = os.fork()
+        if not child:
+            os._exit(len(handle._handles))
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    make().close()
+    sqlite_is(Forking)
+    thrown_away_together(path)
+    gc.collect()
+    assert open_in_child == [None, 0]

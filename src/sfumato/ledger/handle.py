@@ -1,0 +1,188 @@
+"""A file that is open: its lock is kept, and its log minded.
+
+The file of a ledger is never opened by other means in this process: closing any descriptor of it
+would silently drop SQLite's locks. A user who copies it does just that. Then the next process to
+close it takes itself for the last one, and removes the log; what is written here would go to a file
+without a name. So before and after every transaction the lock is taken again, and then it is seen
+whether the log still has its name. If not, this process is done with the ledger: to close it would
+write an old log back, and remove a new one.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_SHARED = 510, 0x40000002  # the bytes of a file that SQLite locks for whoever has it open
+_NONE, _GONE = (0, 0), (-1, -1)  # in place of the identity of a log
+
+# Whatever is open is in here until it is closed, also if nobody refers to it any more: as long as
+# one is open, no descriptor of its file may be closed.
+_handles: set[Handle] = set()
+_descriptors: dict[tuple[int, int], int] = {}  # through which locks are taken again
+_lost: set[tuple[int, int]] = set()  # files whose log was removed behind this process
+# Files are opened and closed one at a time: to close a descriptor would drop the locks of another
+# thread that is just closing the same file. Who waits for it has whatever else it needs.
+_files = threading.RLock()
+
+
+class LogGone(sqlite3.OperationalError):
+    """What was written went to a log without a name."""
+
+
+class Handle:
+    """One of the connections that this process has to a file.
+
+    Attributes:
+        sqlite: the connection, until it is closed.
+        timeout: how long to wait for somebody who closes the file, in seconds.
+    """
+
+    sqlite: sqlite3.Connection
+
+    def __init__(
+        self,
+        path: Path,
+        identity: tuple[int, int],
+        connect: Callable[[Path], sqlite3.Connection],
+        *,
+        timeout: float,
+        read_only: bool,
+    ) -> None:
+        """Open the file.
+
+        Raises:
+            LogGone: its log was removed behind this process, now or before.
+            OSError: there is no descriptor left.
+        """
+        self._identity, self.timeout = identity, timeout
+        self._log, self._log_path = _NONE, f"{os.path.realpath(path)}-wal"  # not beside a link
+        self._open = False
+        with _files:
+            _handles.add(self)
+            try:
+                self._check_named()
+                if os.name == "posix" and identity not in _descriptors:
+                    _descriptors[identity] = os.open(path, os.O_RDONLY)
+                self.sqlite, self._open = connect(path), True
+                self._log = self._named_log()
+                if read_only and self._log == _GONE:
+                    self._log = _NONE  # to look at a copy, which has none, makes none
+                if self.astray():
+                    raise LogGone
+                self._check_named()
+            except LogGone:
+                self.leave()
+                raise
+            except BaseException:
+                self.close()
+                raise
+
+    def _named_log(self) -> tuple[int, int]:
+        """Return which file has the name of the log."""
+        with suppress(OSError):
+            status = os.stat(self._log_path)  # noqa: PTH116
+            return status.st_dev, status.st_ino
+        return _GONE
+
+    def _unnamed(self) -> bool:
+        """Return whether the log that is open has lost its name."""
+        return self._log != _NONE and (self._log == _GONE or self._log != self._named_log())
+
+    def _check_named(self) -> None:
+        """Refuse a file of which some connection here has a log without a name.
+
+        They share its index, by which the new log would be misread.
+        """
+        if self._identity in _lost or any(each._unnamed() for each in self._siblings()):
+            raise LogGone
+
+    def _siblings(self) -> list[Handle]:
+        """Return all of this process that are to the same file, this one too."""
+        # Of a copy: one that nobody refers to any more may be closed at any point of a loop.
+        return [each for each in _handles.copy() if each._identity == self._identity]
+
+    def astray(self) -> bool:
+        """Take the lock again that a copy may have dropped; return whether the log has no name.
+
+        Whoever removes it keeps the others out until that is done: with the lock, what is seen
+        stays so.
+        """
+        return self._log != _NONE and (not self._locked() or self._unnamed())
+
+    def _locked(self) -> bool:
+        """Take the lock of all who have the file open, unless somebody closes it for too long."""
+        if os.name != "posix":
+            return True  # elsewhere a lock belongs to the one who took it, and not to the process
+        import fcntl
+
+        end, held = time.monotonic() + self.timeout, _descriptors[self._identity]
+        while True:
+            with suppress(BlockingIOError, PermissionError):
+                fcntl.lockf(held, fcntl.LOCK_SH | fcntl.LOCK_NB, *_SHARED)
+                return True
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.001)
+
+    def save(self) -> None:
+        """Bring a log into the file that somebody deleted; SQLite would have done so before.
+
+        Unless another was begun: then there are two histories, and others go on with theirs.
+        """
+        if self._named_log() == _GONE:
+            with suppress(sqlite3.Error):
+                self.sqlite.execute("PRAGMA wal_checkpoint").fetchone()
+
+    def leave(self) -> None:
+        """Never close the file, not even when the program ends, and never open it here again."""
+        import ctypes
+
+        with _files:
+            _lost.add(self._identity)
+            if self._open:
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.sqlite))
+            self._forget()
+
+    def close(self) -> None:
+        """Close the file, once; leave it if its log has lost its name."""
+        with _files:
+            if self._open and self.astray() and self._file_named():
+                self.save()
+                self.leave()
+            if self._open:
+                with suppress(sqlite3.Error):
+                    self.sqlite.close()
+            self._forget()
+
+    def _file_named(self) -> bool:
+        """Return whether the file itself has a name: without, what is closed can harm nobody."""
+        held = _descriptors.get(self._identity)
+        return held is None or os.fstat(held).st_nlink > 0
+
+    def _forget(self) -> None:
+        """Be closed; with the last one goes the descriptor: before, that would drop its locks."""
+        self._open, self._log = False, _NONE
+        _handles.discard(self)
+        if not self._siblings() and self._identity in _descriptors:
+            os.close(_descriptors.pop(self._identity))
+
+
+def hold() -> None:
+    """Close all, and keep others from opening any: one may be on its way out in another thread."""
+    _files.acquire()
+    for handle in _handles.copy():
+        handle.close()
+
+
+def let_go() -> None:
+    """Let others open files again."""
+    _files.release()
