@@ -331,15 +331,15 @@ def pair(name, unit):
 
 
 def some(poison, asked):
-    """Return every ninth question, others for each kind of poison; together they are all."""
-    return asked[list(POISON).index(poison) % 9 :: 9]
+    """Return some questions, others for each kind of poison; together they are all."""
+    return asked[list(POISON).index(poison) :: len(POISON)]
 
 
 @pytest.mark.parametrize("poison", POISON)
 def test_poison_changes_nothing_but_noisy_numbers(poison, capfd):
     with_it, without = pair(poison, UNITS["row"])
     statuses = compare(with_it, without, some(poison, ASKED), capfd)
-    assert statuses.count("answered") > len(statuses) * 0.8
+    assert statuses.count("answered") > len(statuses) * 0.7
 
 
 @pytest.mark.deep

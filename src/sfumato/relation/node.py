@@ -448,7 +448,8 @@ def rows_of(node: Node) -> Source | None:
 
 def sources(node: Node) -> tuple[Source, ...]:
     """Return the private tables below a relation, each once."""
-    return tuple(dict.fromkeys(n for n in walk(node) if isinstance(n, Source)))
+    found = [n for n in walk(node) if isinstance(n, Source)]
+    return tuple(dict.fromkeys(found) if found[1:] else found)  # one is not hashed: that takes long
 
 
 def tables(node: Node) -> tuple[str, ...]:
