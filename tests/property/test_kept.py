@@ -245,6 +245,9 @@ def test_a_unit_is_held_up_to_its_caps_however_many_rows_it_has(monkeypatch, cap
         group_turns = [ord(zone) for zone in columns[0]] if by == ("zone",) else row_turns
         held = [*columns, [7] * 50, row_turns, group_turns]
         listed.add(pa.record_batch(held, schema=FETCHED))
+    assert listed._listed
+    for table in listed._listed:  # no piece is held of which nothing is left
+        assert all(len(piece) for piece in table.column(0).chunks)
     assert 0 < listed.kept().num_rows <= (caps[2] or 5)
     assert not listed.long
     assert max(seen) <= 150  # a piece and the batch that filled it

@@ -99,6 +99,7 @@ def _picked(table: pa.Table, places: Places) -> pa.Table:
     found = [
         batch.take(in_arrow(places[low:high] - start))
         for batch, start, (low, high) in zip(batches, ends[:-1], pieces, strict=True)
+        if high > low  # else there would be as many pieces as came, however few rows are left
     ]
     return pa.Table.from_batches(found, table.schema)
 
