@@ -25,7 +25,8 @@ from sfumato.core.errors import LedgerBusy, LedgerCorrupt, LedgerError
 from sfumato.core.number import nonnegative
 from sfumato.core.path import path_of
 from sfumato.ledger.event import APPLICATION
-from sfumato.ledger.handle import Handle, LogGone, hold, let_go
+from sfumato.ledger.handle import Handle, LogGone, close_all, hold, let_go
+from sfumato.ledger.interrupts import Interrupts
 from sfumato.ledger.turnstile import Turnstile
 
 if TYPE_CHECKING:
@@ -156,15 +157,22 @@ class Connection:
         """Put what a group did on the disk, unless it is over. The caller's turn is now."""
         if group is not self._group:
             return  # what is open now, if anything, is another
+        known = False
         try:
             if self._sqlite is None:
                 raise sqlite3.OperationalError
             self._sqlite.execute("COMMIT")
             if group.writes and self._handle is not None and self._handle.astray():
                 raise LogGone
+            known = True
         except (sqlite3.Error, UnicodeError) as problem:
+            known = True
             self._give_up(group, problem)
         finally:
+            if not known:  # interrupted, perhaps before it was seen where the entries went
+                group.problem = sqlite3.OperationalError()
+            if self._handle is not None and self._handle.unlogged:
+                self._disconnect()
             if self._sqlite is not None and self._sqlite.in_transaction:  # interrupted before
                 self._give_up(group, sqlite3.OperationalError())
             group.over, self._group = True, None
@@ -247,7 +255,6 @@ class Connection:
                 "head that you kept."
             )
         if self._handle is not None and self._handle.astray():
-            self._handle.save()
             self._leave()
         if self._handle is None:
             self._identity = status.st_dev, status.st_ino
@@ -278,7 +285,7 @@ class Connection:
             for pragma in _PRAGMAS:
                 connection.execute(pragma)
             connection.execute("PRAGMA schema_version")  # reads, so that there is a log
-        except (sqlite3.Error, UnicodeError, LedgerError):
+        except BaseException:  # interrupted, too: a traceback would keep it open
             connection.close()
             raise
         return connection
@@ -309,11 +316,12 @@ class Connection:
         self._handle = None
 
     def _disconnect(self) -> None:
-        if self._handle is not None:
-            self._handle.close()
+        handle, self._handle = self._handle, None  # first: one that is half closed is not used
+        if handle is not None:
+            handle.close()
         if self._memory is not None:
             self._memory.close()
-        self._handle = self._memory = None
+        self._memory = None
 
     def before_fork(self) -> None:
         """Wait for the other threads, then close the file."""
@@ -369,8 +377,9 @@ def translated(problem: sqlite3.Error | UnicodeError) -> LedgerError:
                 "again with the same request id: nothing is charged twice."
             )
     return LedgerError(
-        "the ledger's database failed in a way that is not foreseen, so the step was not done and "
-        "nothing is released. Run verify on the file before you go on."
+        "the ledger's database failed in a way that is not foreseen, or was interrupted, so the "
+        "step may be in the history or not, and nothing is released. Run verify on the file before "
+        "you go on."
     )
 
 
@@ -440,6 +449,7 @@ def unwritable() -> LedgerError:
 _live: weakref.WeakSet[Connection] = weakref.WeakSet()
 _guard = threading.RLock()
 _waiting: list[Connection] = []
+_interrupts = Interrupts()
 
 
 @atexit.register
@@ -451,9 +461,11 @@ def _close() -> None:
             connection._handle.timeout = connection._timeout
         with suppress(LedgerError):
             connection.close()
+    close_all()
 
 
 def _before_fork() -> None:
+    _interrupts.hold()  # what is raised here is ignored, and no fork refused
     _guard.acquire()
     for connection in list(_live):
         connection.before_fork()
@@ -466,6 +478,7 @@ def _after_fork(*, child: bool = False) -> None:
     while _waiting:
         _waiting.pop().after_fork(child=child)
     _guard.release()
+    _interrupts.let_go(child=child)
 
 
 if hasattr(os, "register_at_fork"):  # where processes can fork

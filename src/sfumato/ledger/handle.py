@@ -3,9 +3,9 @@
 The file of a ledger is never opened by other means in this process: closing any descriptor of it
 would silently drop SQLite's locks. A user who copies it does just that. Then the next process to
 close it takes itself for the last one, and removes the log; what is written here would go to a file
-without a name. So before and after every transaction the lock is taken again, and then it is seen
-whether the log still has its name. If not, this process is done with the ledger: to close it would
-write an old log back, and remove a new one.
+without a name. So before every transaction, and after one that writes, the lock is taken again, and
+then it is seen whether the log still has its name. If not, this process is done with the ledger: to
+close it would write an old log back, and remove a new one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import sqlite3
 import threading
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Handle:
             LogGone: its log was removed behind this process, now or before.
             OSError: there is no descriptor left.
         """
-        self._identity, self.timeout = identity, timeout
+        self._path, self._identity, self.timeout = path, identity, timeout
         self._log, self._log_path = _NONE, f"{os.path.realpath(path)}-wal"  # not beside a link
         self._open = False
         with _files:
@@ -110,6 +110,11 @@ class Handle:
         # Of a copy: one that nobody refers to any more may be closed at any point of a loop.
         return [each for each in _handles.copy() if each._identity == self._identity]
 
+    @property
+    def unlogged(self) -> bool:
+        """Whether there was no log: then nobody sees when another process begins one."""
+        return self._log == _NONE
+
     def astray(self) -> bool:
         """Take the lock again that a copy may have dropped; return whether the log has no name.
 
@@ -126,21 +131,12 @@ class Handle:
 
         end, held = time.monotonic() + self.timeout, _descriptors[self._identity]
         while True:
-            with suppress(BlockingIOError, PermissionError):
+            with suppress(OSError):
                 fcntl.lockf(held, fcntl.LOCK_SH | fcntl.LOCK_NB, *_SHARED)
                 return True
             if time.monotonic() > end:
                 return False
             time.sleep(0.001)
-
-    def save(self) -> None:
-        """Bring a log into the file that somebody deleted; SQLite would have done so before.
-
-        Unless another was begun: then there are two histories, and others go on with theirs.
-        """
-        if self._named_log() == _GONE:
-            with suppress(sqlite3.Error):
-                self.sqlite.execute("PRAGMA wal_checkpoint").fetchone()
 
     def leave(self) -> None:
         """Never close the file, not even when the program ends, and never open it here again."""
@@ -150,18 +146,40 @@ class Handle:
             _lost.add(self._identity)
             if self._open:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.sqlite))
+                self._save()
             self._forget()
+
+    def _save(self) -> None:
+        """Bring a log into the file that somebody deleted: else all is lost that is there alone.
+
+        Unless others have gone on: then there are two histories, and the file has theirs.
+        """
+        with suppress(sqlite3.Error):
+            if self._named_log() == _GONE and not self._others_went_on():
+                self.sqlite.execute("PRAGMA wal_checkpoint").fetchone()
+
+    def _others_went_on(self) -> bool:
+        """Return whether the last entry in the file itself, without any log, is not known here."""
+        try:
+            with closing(sqlite3.connect(f"{self._path.as_uri()}?immutable=1", uri=True)) as alone:
+                last = alone.execute("SELECT seq, hash FROM events ORDER BY seq DESC").fetchone()
+        except sqlite3.Error:
+            return False  # only a part of what is in the log has come there
+        mine = "SELECT 1 FROM events WHERE seq = ? AND hash = ?"
+        return last is not None and self.sqlite.execute(mine, last).fetchone() is None
 
     def close(self) -> None:
         """Close the file, once; leave it if its log has lost its name."""
         with _files:
             if self._open and self.astray() and self._file_named():
-                self.save()
                 self.leave()
-            if self._open:
-                with suppress(sqlite3.Error):
+            try:
+                if self._open:
                     self.sqlite.close()
-            self._forget()
+            except sqlite3.Error:
+                pass
+            finally:
+                self._forget()  # an interrupt comes when it is closed
 
     def _file_named(self) -> bool:
         """Return whether the file itself has a name: without, what is closed can harm nobody."""
@@ -176,11 +194,16 @@ class Handle:
             os.close(_descriptors.pop(self._identity))
 
 
+def close_all() -> None:
+    """Close what is open, also what nobody refers to any more."""
+    for handle in _handles.copy():
+        handle.close()
+
+
 def hold() -> None:
     """Close all, and keep others from opening any: one may be on its way out in another thread."""
     _files.acquire()
-    for handle in _handles.copy():
-        handle.close()
+    close_all()
 
 
 def let_go() -> None:
