@@ -25,7 +25,7 @@ from sfumato.core.errors import LedgerBusy, LedgerCorrupt, LedgerError
 from sfumato.core.number import nonnegative
 from sfumato.core.path import path_of
 from sfumato.ledger.event import APPLICATION
-from sfumato.ledger.handle import Handle, LogGone, close_all, hold, let_go
+from sfumato.ledger.handle import Handle, LogGone, hold, let_go
 from sfumato.ledger.interrupts import Interrupts
 from sfumato.ledger.turnstile import Turnstile
 
@@ -318,7 +318,10 @@ class Connection:
     def _disconnect(self) -> None:
         handle, self._handle = self._handle, None  # first: one that is half closed is not used
         if handle is not None:
-            handle.close()
+            try:
+                handle.close()
+            finally:
+                handle.close()  # again, for who was interrupted; nobody else would
         if self._memory is not None:
             self._memory.close()
         self._memory = None
@@ -461,7 +464,6 @@ def _close() -> None:
             connection._handle.timeout = connection._timeout
         with suppress(LedgerError):
             connection.close()
-    close_all()
 
 
 def _before_fork() -> None:

@@ -194,16 +194,11 @@ class Handle:
             os.close(_descriptors.pop(self._identity))
 
 
-def close_all() -> None:
-    """Close what is open, also what nobody refers to any more."""
-    for handle in _handles.copy():
-        handle.close()
-
-
 def hold() -> None:
     """Close all, and keep others from opening any: one may be on its way out in another thread."""
     _files.acquire()
-    close_all()
+    for handle in _handles.copy():
+        handle.close()
 
 
 def let_go() -> None:

@@ -552,3 +552,21 @@ def test_file_that_cannot_be_locked_is_refused_in_our_words(make, ask, path, mon
     ledger = Ledger.open(path, timeout=0)
     monkeypatch.setattr(fcntl, "lockf", none)
     use(ledger, ask)
+
+
+def test_program_ends_while_a_thread_is_at_work(make, path):
+    """What the thread uses is not closed under it: the driver would crash."""
+    make().close()
+    program = (
+        "import threading, time\n"
+        "count = 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
+        "SELECT count(*) FROM n LIMIT 1'\n"
+        "def work():\n"
+        "    with ledger._file.transaction(write=False) as connection:\n"
+        "        connection.execute(count)\n"
+        "threading.Thread(target=work, daemon=True).start()\n"
+        "time.sleep(0.2)\n"
+    )
+    program = OPEN.replace("; ", "\n") + program
+    started = [sys.executable, "-c", program, path]
+    assert subprocess.run(started, capture_output=True, check=False, timeout=60).returncode == 0
