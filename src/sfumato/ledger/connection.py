@@ -273,7 +273,7 @@ class Connection:
 
     def _open(self, path: Path) -> sqlite3.Connection:
         mode = "ro" if self._read_only else "rw"
-        connection = self._connect(f"{path.as_uri()}?mode={mode}")
+        connection, ready = self._connect(f"{path.as_uri()}?mode={mode}"), False
         try:
             if not self._read_only:
                 (owner,) = connection.execute("PRAGMA application_id").fetchone()
@@ -285,9 +285,10 @@ class Connection:
             for pragma in _PRAGMAS:
                 connection.execute(pragma)
             connection.execute("PRAGMA schema_version")  # reads, so that there is a log
-        except BaseException:  # interrupted, too: a traceback would keep it open
-            connection.close()
-            raise
+            ready = True
+        finally:
+            if not ready:  # interrupted, too: a traceback would keep it open
+                connection.close()
         return connection
 
     def _in_memory(self) -> sqlite3.Connection:

@@ -68,6 +68,7 @@ class Handle:
         self._open = False
         with _files:
             _handles.add(self)
+            opened = False
             try:
                 self._check_named()
                 if os.name == "posix" and identity not in _descriptors:
@@ -79,12 +80,13 @@ class Handle:
                 if self.astray():
                     raise LogGone
                 self._check_named()
+                opened = True
             except LogGone:
                 self.leave()
                 raise
-            except BaseException:
-                self.close()
-                raise
+            finally:
+                if not opened:  # interrupted, too
+                    self.close()
 
     def _named_log(self) -> tuple[int, int]:
         """Return which file has the name of the log."""
