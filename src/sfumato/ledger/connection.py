@@ -255,6 +255,8 @@ class Connection:
                 "head that you kept."
             )
         if self._handle is not None and self._handle.astray():
+            if self._group is not None:  # first taken back: no log is saved in a transaction
+                self._give_up(self._group, LogGone())
             self._leave()
         if self._handle is None:
             self._identity = status.st_dev, status.st_ino
@@ -312,9 +314,9 @@ class Connection:
         return self._memory if self._handle is None else self._handle.sqlite
 
     def _leave(self) -> None:
-        if self._handle is not None:
-            self._handle.leave()
-        self._handle = None
+        handle, self._handle = self._handle, None  # first: one that was left is not used
+        if handle is not None:
+            handle.leave()
 
     def _disconnect(self) -> None:
         handle, self._handle = self._handle, None  # first: one that is half closed is not used

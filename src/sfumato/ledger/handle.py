@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _SHARED = 510, 0x40000002  # the bytes of a file that SQLite locks for whoever has it open
 _NONE, _GONE = (0, 0), (-1, -1)  # in place of the identity of a log
+_PARTIAL = sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR  # that: no table
 
 # Whatever is open is in here until it is closed, also if nobody refers to it any more: as long as
 # one is open, no descriptor of its file may be closed.
@@ -123,6 +124,8 @@ class Handle:
         Whoever removes it keeps the others out until that is done: with the lock, what is seen
         stays so.
         """
+        if not self._open:
+            return True  # it was left
         return self._log != _NONE and (not self._locked() or self._unnamed())
 
     def _locked(self) -> bool:
@@ -161,12 +164,21 @@ class Handle:
                 self.sqlite.execute("PRAGMA wal_checkpoint").fetchone()
 
     def _others_went_on(self) -> bool:
-        """Return whether the last entry in the file itself, without any log, is not known here."""
+        """Return whether the last entry in the file itself, without any log, is not known here.
+
+        Or may not be, where nobody can look.
+        """
         try:
+            status = os.stat(self._path)  # noqa: PTH116
+            if (status.st_dev, status.st_ino) != self._identity:
+                return True
             with closing(sqlite3.connect(f"{self._path.as_uri()}?immutable=1", uri=True)) as alone:
                 last = alone.execute("SELECT seq, hash FROM events ORDER BY seq DESC").fetchone()
-        except sqlite3.Error:
-            return False  # only a part of what is in the log has come there
+        except OSError:
+            return True
+        except sqlite3.Error as problem:
+            # Else only a part of what is in the log has come there.
+            return getattr(problem, "sqlite_errorcode", 0) & 0xFF not in _PARTIAL
         mine = "SELECT 1 FROM events WHERE seq = ? AND hash = ?"
         return last is not None and self.sqlite.execute(mine, last).fetchone() is None
 
@@ -175,6 +187,7 @@ class Handle:
         with _files:
             if self._open and self.astray() and self._file_named():
                 self.leave()
+            self._log = _NONE  # who is interrupted closes again, and misses nothing
             try:
                 if self._open:
                     self.sqlite.close()

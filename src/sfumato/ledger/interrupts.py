@@ -32,7 +32,8 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._usual)
             self._usual = None
             if self._came and not child:  # after the fork: what is raised here is ignored
-                later = threading.Timer(0.01, signal.raise_signal, [signal.SIGINT])
+                main = threading.main_thread().ident or 0  # which it wakes
+                later = threading.Timer(0.01, signal.pthread_kill, [main, signal.SIGINT])
                 later.daemon = True
                 later.start()
 

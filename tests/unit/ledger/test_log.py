@@ -55,6 +55,10 @@ def charge_elsewhere(path):
     assert log_of(path).stat().st_size
 
 
+def handles(path):
+    return [each for each in handle._handles if each._path == path]
+
+
 def log_of(path):
     return path.with_name(f"{path.name}-wal")
 
@@ -140,13 +144,22 @@ def test_log_that_somebody_deletes_is_brought_into_the_file(make, ask, answer, p
     assert elsewhere(LOOK, path) == "3"
 
 
-def test_log_that_somebody_deletes_is_brought_into_half_a_file(make, ask, answer, path, sqlite_is):
-    """What is in the file alone may be pages of several times, which cannot be read."""
+@pytest.mark.parametrize(
+    ("code", "saved"),
+    [(sqlite3.SQLITE_CORRUPT, ["q1"] * 3), (sqlite3.SQLITE_CANTOPEN, [])],
+    ids=["half a file", "no descriptor"],
+)
+def test_log_that_somebody_deletes_is_brought_into_what_is_known(
+    make, ask, answer, path, sqlite_is, code, saved
+):
+    """What is in the file alone may be half of it; where nobody can look, it may be of others."""
 
     class Half(sqlite3.Connection):
         def execute(self, sql, *given):
             if sql.startswith("SELECT seq, hash"):
-                raise sqlite3.DatabaseError
+                problem = sqlite3.DatabaseError()
+                problem.sqlite_errorcode = code
+                raise problem
             return super().execute(sql, *given)
 
     make().close()
@@ -155,7 +168,30 @@ def test_log_that_somebody_deletes_is_brought_into_half_a_file(make, ask, answer
     answer(ledger)
     log_of(path).unlink()
     use(ledger, ask)
-    assert elsewhere(LOOK, path) == "3"
+    assert elsewhere(REQUESTS, path).split() == saved
+
+
+def test_group_that_loses_its_log_is_taken_back_before_the_log_is_saved(make, answer, ask, path):
+    ledger = make()
+    answer(ledger)
+    refused = []
+
+    def join():
+        try:
+            ask(ledger, "q3", plan="c")
+        except LedgerError as error:
+            refused.append(str(error))
+
+    with pytest.raises(LedgerError, match="was removed"), ledger._journal() as journal:
+        journal.append("fault", journal.tallies(""))
+        log_of(path).unlink()
+        ledger._file._turn.release()  # as if it had done its step, and others went on
+        other = threading.Thread(target=join)
+        other.start()
+        other.join()
+        ledger._file._turn.acquire()
+    assert "was removed" in refused[0]
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3
 
 
 def test_ledger_behind_a_link_finds_its_log(make, ask, path, tmp_path, copied):
@@ -421,7 +457,7 @@ def test_ledgers_that_are_thrown_away_together_keep_their_lock_to_the_last(make,
     thrown_away_together(path)
     gc.collect()
     assert locked == [True, True]
-    assert not handle._handles
+    assert not handles(path)
 
 
 def test_fork_closes_what_nobody_refers_to(make, path, sqlite_is):
@@ -466,7 +502,7 @@ def test_interrupt_while_a_file_is_opened_leaves_nothing_open(make, path, sqlite
     assert kept.tb  # as yet
 
 
-def test_interrupt_while_a_file_is_closed_leaves_it_usable(make, answer, sqlite_is):
+def test_interrupt_while_a_file_is_closed_leaves_it_usable(make, answer, path, sqlite_is):
     class Interrupted(sqlite3.Connection):
         def close(self):
             super().close()
@@ -479,10 +515,38 @@ def test_interrupt_while_a_file_is_closed_leaves_it_usable(make, answer, sqlite_
     assert len(ledger.history()) == 3
     with pytest.raises(KeyboardInterrupt):
         ledger.close()
-    assert not handle._handles
+    assert not handles(path)
     assert len(ledger.history()) == 3
     with pytest.raises(KeyboardInterrupt):
         ledger.close()
+
+
+@pytest.mark.parametrize("way", ["close", "leave"])
+def test_interrupt_before_a_file_is_forgotten_leaves_nothing_half_done(
+    make, answer, ask, path, monkeypatch, way
+):
+    ledger = make()
+    answer(ledger)
+    if way == "leave":
+        log_of(path).unlink()
+    forget, times = handle.Handle._forget, []
+
+    def interrupted(self):
+        times.append(self)
+        if len(times) == 1:
+            raise KeyboardInterrupt
+        forget(self)
+
+    monkeypatch.setattr(handle.Handle, "_forget", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        if way == "leave":
+            ask(ledger, "q2", plan="b")
+        else:
+            ledger.close()
+    if way == "leave":
+        use(ledger, ask)
+    else:
+        ask(ledger, "q2", plan="b")
 
 
 def test_interrupt_before_it_is_seen_where_entries_went_is_no_success(make, monkeypatch):
@@ -509,13 +573,13 @@ def test_copy_without_a_log_is_closed_after_each_look(make, answer, tmp_path):
     ledger.close()
     with closing(Ledger.open(tmp_path / "copy", read_only=True)) as copy:
         assert len(copy.history()) == 3
-        assert not handle._handles
+        assert not handles(tmp_path / "copy")
         with closing(Ledger.open(tmp_path / "copy")) as other:
             assert len(other.history()) == len(copy.history()) == 3
-            assert len(handle._handles) == 2  # as there is a log now, which is minded
+            assert len(handles(tmp_path / "copy")) == 2  # as there is a log now, which is minded
 
 
-def test_interrupt_waits_until_a_process_has_forked(make, ask):
+def test_interrupt_waits_until_a_process_has_forked(make, ask, path):
     """A fork goes on whatever its preparations raise, with what was open and locked."""
     ledger = make()
     written, go = threading.Event(), threading.Event()
@@ -534,7 +598,7 @@ def test_interrupt_waits_until_a_process_has_forked(make, ask):
     with pytest.raises(KeyboardInterrupt):
         child.append(os.fork())
         if not child[0]:
-            os._exit(len(handle._handles))
+            os._exit(len(handles(path)))
         threading.Event().wait(20)
     writing.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child[0], 0)[1]) == 0
