@@ -25,12 +25,12 @@ from sfumato.core.errors import LedgerBusy, LedgerCorrupt, LedgerError
 from sfumato.core.number import nonnegative
 from sfumato.core.path import path_of
 from sfumato.ledger.event import APPLICATION
-from sfumato.ledger.handle import Handle, LogGone, hold, let_go
+from sfumato.ledger.handle import Handle, LogGone, forsake, hold, let_go
 from sfumato.ledger.interrupts import Interrupts
 from sfumato.ledger.turnstile import Turnstile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a commit returns after fsync
@@ -329,22 +329,21 @@ class Connection:
             self._memory.close()
         self._memory = None
 
-    def before_fork(self) -> None:
-        """Wait for the other threads, then close the file."""
+    def before_fork(self, taken: list[Callable[[], None]]) -> None:
+        """Wait for the other threads, then close the file; say how to let them go on."""
         self._end.acquire()
+        taken.append(self._end.release)
         self._turn.acquire()
+        taken.append(self._turn.release)
         if self._group is not None:
             self._commit(self._group)
         if self.path is not None:
             self._disconnect()
 
-    def after_fork(self, *, child: bool) -> None:
-        """Let the threads go on; in a child there are none, and nobody would let go of a lock."""
-        if child:
-            self._renew()
-            return
-        self._turn.release()
-        self._end.release()
+    def begin_anew(self) -> None:
+        """In a child there are no other threads, and nobody would let go of a lock."""
+        self._renew()
+        self._handle = self._group = None
 
 
 def remember(path: Path) -> None:
@@ -454,7 +453,7 @@ def unwritable() -> LedgerError:
 
 _live: weakref.WeakSet[Connection] = weakref.WeakSet()
 _guard = threading.RLock()
-_waiting: list[Connection] = []
+_taken: list[Callable[[], None]] = []  # before a fork, with the last one last
 _interrupts = Interrupts()
 
 
@@ -472,23 +471,32 @@ def _close() -> None:
 def _before_fork() -> None:
     _interrupts.hold()  # what is raised here is ignored, and no fork refused
     _guard.acquire()
+    _taken.append(_guard.release)
     for connection in list(_live):
-        connection.before_fork()
-        _waiting.append(connection)
+        connection.before_fork(_taken)
     hold()
+    _taken.append(let_go)
 
 
-def _after_fork(*, child: bool = False) -> None:
-    let_go()
-    while _waiting:
-        _waiting.pop().after_fork(child=child)
-    _guard.release()
-    _interrupts.let_go(child=child)
+def _after_fork() -> None:
+    while _taken:  # all, or what was taken before another signal came between
+        _taken.pop()()
+    _interrupts.let_go(child=False)
+
+
+def _after_fork_in_child() -> None:
+    global _guard  # noqa: PLW0603 (nobody lets go of the old one)
+    _guard = threading.RLock()
+    _taken.clear()
+    forsake()
+    for connection in list(_live):
+        connection.begin_anew()
+    _interrupts.let_go(child=True)
 
 
 if hasattr(os, "register_at_fork"):  # where processes can fork
     os.register_at_fork(
         before=_before_fork,
         after_in_parent=_after_fork,
-        after_in_child=lambda: _after_fork(child=True),
+        after_in_child=_after_fork_in_child,
     )

@@ -143,7 +143,7 @@ class Handle:
                 return False
             time.sleep(0.001)
 
-    def leave(self) -> None:
+    def leave(self, *, save: bool = True) -> None:
         """Never close the file, not even when the program ends, and never open it here again."""
         import ctypes
 
@@ -151,7 +151,8 @@ class Handle:
             _lost.add(self._identity)
             if self._open:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.sqlite))
-                self._save()
+                if save:
+                    self._save()
             self._forget()
 
     def _save(self) -> None:
@@ -219,3 +220,14 @@ def hold() -> None:
 def let_go() -> None:
     """Let others open files again."""
     _files.release()
+
+
+def forsake() -> None:
+    """Begin anew in a child: wait for no thread, and never use what is still open.
+
+    Nothing is, unless preparing the fork failed. Then it is SQLite's record of a parent's locks.
+    """
+    global _files  # noqa: PLW0603 (nobody lets go of the old one)
+    _files = threading.RLock()
+    for handle in _handles.copy():
+        handle.leave(save=False)

@@ -634,3 +634,40 @@ def test_program_ends_while_a_thread_is_at_work(make, path):
     program = OPEN.replace("; ", "\n") + program
     started = [sys.executable, "-c", program, path]
     assert subprocess.run(started, capture_output=True, check=False, timeout=60).returncode == 0
+
+
+HALF = """
+import os, signal, threading
+from sfumato.core.errors import LedgerError
+written, go = threading.Event(), threading.Event()
+
+def write():
+    with ledger._journal():
+        written.set()
+        go.wait()
+
+def late(*_):
+    raise TimeoutError
+
+writing = threading.Thread(target=write)
+writing.start()
+written.wait()
+signal.signal(signal.SIGALRM, late)
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+child = os.fork()  # waits for the thread, until the signal comes
+if not child:
+    try:
+        ledger.history()
+    except LedgerError:
+        os._exit(7)
+    os._exit(0)
+refused = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+go.set()
+writing.join()
+print(refused, len(ledger.history()))
+"""
+
+
+def test_child_of_a_fork_that_did_not_wait_never_uses_the_file_of_its_parent(make, path):
+    make().close()
+    assert elsewhere(OPEN.replace("; ", "\n") + HALF, path) == "7 0"
