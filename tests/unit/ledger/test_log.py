@@ -271,7 +271,8 @@ def test_log_is_waited_for_that_is_removed_during_a_charge(make, ask, removing):
         journal.append("fault", journal.tallies(""))
 
 
-def test_log_is_waited_for_that_is_removed_while_it_is_opened(make, path, removing):
+def opened_before(make, path, happens):
+    """Return a ledger that is closed; when it is opened, something happens before it is used."""
     make().close()
     ledger = Ledger.open(path)
     ledger.close()
@@ -279,10 +280,15 @@ def test_log_is_waited_for_that_is_removed_while_it_is_opened(make, path, removi
 
     def opened(place):
         connection = opens(place)
-        removing()
+        happens()
         return connection
 
     ledger._file._open = opened
+    return ledger
+
+
+def test_log_is_waited_for_that_is_removed_while_it_is_opened(make, path, removing):
+    ledger = opened_before(make, path, removing)
     with pytest.raises(LedgerError, match="was removed"):
         ledger.history()
 
@@ -346,17 +352,7 @@ def test_other_that_loses_its_log_while_one_is_opened_is_noticed(make, ask, path
 
 
 def test_log_that_is_gone_before_it_was_seen_is_missed(make, ask, path, copied):
-    make().close()
-    ledger = Ledger.open(path)
-    ledger.close()
-    opens = ledger._file._open
-
-    def opened(place):
-        connection = opens(place)
-        copied()
-        return connection
-
-    ledger._file._open = opened
+    ledger = opened_before(make, path, copied)
     use(ledger, ask)
 
 
