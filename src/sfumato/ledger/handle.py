@@ -14,14 +14,15 @@ import os
 import sqlite3
 import threading
 import time
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-_SHARED = 510, 0x40000002  # the bytes of a file that SQLite locks for whoever has it open
+# The bytes of a file that SQLite locks: for whoever has it open, and before, for who opens it.
+_SHARED, _PENDING = (510, 0x40000002), (1, 0x40000000)
 _NONE, _GONE = (0, 0), (-1, -1)  # in place of the identity of a log
 _PARTIAL = sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR  # that: no table
 
@@ -126,18 +127,19 @@ class Handle:
         """
         if not self._open:
             return True  # it was left
-        return self._log != _NONE and (not self._locked() or self._unnamed())
+        held = _descriptors.get(self._identity, -1)
+        return self._log != _NONE and (not self._locked(held, _SHARED) or self._unnamed())
 
-    def _locked(self) -> bool:
-        """Take the lock of all who have the file open, unless somebody closes it for too long."""
+    def _locked(self, held: int, which: tuple[int, int], *, alone: bool = False) -> bool:
+        """Take a lock of the file, unless somebody else has it for too long."""
         if os.name != "posix":
             return True  # elsewhere a lock belongs to the one who took it, and not to the process
         import fcntl
 
-        end, held = time.monotonic() + self.timeout, _descriptors[self._identity]
+        end, kind = time.monotonic() + self.timeout, fcntl.LOCK_EX if alone else fcntl.LOCK_SH
         while True:
             with suppress(OSError):
-                fcntl.lockf(held, fcntl.LOCK_SH | fcntl.LOCK_NB, *_SHARED)
+                fcntl.lockf(held, kind | fcntl.LOCK_NB, *which)
                 return True
             if time.monotonic() > end:
                 return False
@@ -160,9 +162,25 @@ class Handle:
 
         Unless others have gone on: then there are two histories, and the file has theirs.
         """
-        with suppress(sqlite3.Error):
-            if self._named_log() == _GONE and not self._others_went_on():
+        with suppress(sqlite3.Error, OSError), self._unopened() as kept:
+            if kept and self._named_log() == _GONE and not self._others_went_on():
                 self.sqlite.execute("PRAGMA wal_checkpoint").fetchone()
+
+    @contextmanager
+    def _unopened(self) -> Iterator[bool]:
+        """Keep others from opening the file; yield whether that is so.
+
+        Raises:
+            OSError: the file is not there any more, or another is, or it cannot be written.
+        """
+        status = os.stat(self._path)  # noqa: PTH116
+        if (status.st_dev, status.st_ino) != self._identity:
+            raise OSError
+        held = os.open(self._path, os.O_RDWR)
+        try:
+            yield self._locked(held, _PENDING, alone=True)
+        finally:
+            os.close(held)  # and with it drop all locks: this process is done with the file
 
     def _others_went_on(self) -> bool:
         """Return whether the last entry in the file itself, without any log, is not known here.
@@ -170,13 +188,9 @@ class Handle:
         Or may not be, where nobody can look.
         """
         try:
-            status = os.stat(self._path)  # noqa: PTH116
-            if (status.st_dev, status.st_ino) != self._identity:
-                return True
+            # To close it drops no lock: SQLite keeps its descriptor as long as it knows of one.
             with closing(sqlite3.connect(f"{self._path.as_uri()}?immutable=1", uri=True)) as alone:
                 last = alone.execute("SELECT seq, hash FROM events ORDER BY seq DESC").fetchone()
-        except OSError:
-            return True
         except sqlite3.Error as problem:
             # Else only a part of what is in the log has come there.
             return getattr(problem, "sqlite_errorcode", 0) & 0xFF not in _PARTIAL

@@ -319,6 +319,63 @@ def test_log_that_somebody_deletes_is_not_brought_into_the_file_of_another_histo
     assert elsewhere(REQUESTS, path).split() == ["other"] * 3
 
 
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_nobody_opens_a_file_into_which_a_deleted_log_is_brought(
+    make, answer, ask, path, monkeypatch, moment
+):
+    """Who came between the look and the writing would be written over."""
+    looks, came = handle.Handle._others_went_on, []
+    hasty = CHARGES.replace("sys.argv[1]", "sys.argv[1], timeout=0.1")
+
+    def look(self):
+        others = looks(self) if moment == "after" else None
+        came.append(elsewhere(hasty, path))
+        return looks(self) if others is None else others
+
+    ledger = make()
+    answer(ledger)
+    for ending in "-wal", "-shm":
+        path.with_name(path.name + ending).unlink()
+    monkeypatch.setattr(handle.Handle, "_others_went_on", look)
+    use(ledger, ask)
+    assert came == [""]  # refused
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3
+    assert elsewhere(CHARGES, path) == "6"  # and let in afterwards
+
+
+def test_deleted_log_is_not_brought_into_a_file_that_others_keep_opening(make, answer, ask, path):
+    make().close()
+    ledger = Ledger.open(path, timeout=0.1)
+    answer(ledger)
+    log_of(path).unlink()
+    program = "import fcntl, sys; file = open(sys.argv[1], 'r+b'); "
+    program += "fcntl.lockf(file, fcntl.LOCK_SH, 1, 0x40000000); print(flush=True); input()"
+    started = [sys.executable, "-c", program, path]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(started, stdin=pipe, stdout=pipe) as opening:
+        opening.stdout.readline()
+        use(ledger, ask)
+        opening.communicate(b"\n")
+    assert elsewhere(REQUESTS, path).split() == []
+
+
+def test_deleted_log_is_not_brought_into_a_file_that_others_use_under_a_new_name(
+    make, answer, path, tmp_path
+):
+    ledger, moved = make(), tmp_path / "moved"
+    ledger.close()
+    answer(ledger)
+    path.rename(moved)
+    for ending in "-wal", "-shm":
+        path.with_name(path.name + ending).unlink()
+    shutil.copy(moved, path)  # what is looked at knows no more than what was here at first
+    charge_elsewhere(moved)
+    before = elsewhere(READ, moved)
+    ledger.close()
+    assert elsewhere(READ, moved) == before
+    assert elsewhere(REQUESTS, moved).split() == ["other"] * 3
+
+
 @pytest.mark.parametrize("read_only", [True, False])
 def test_others_of_the_process_keep_the_old_index_of_a_log(make, ask, path, copied, read_only):
     first = make()
