@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 _ZERO, _STRANGE = -2000, 3000  # below and above every exponent
 _UNIFORM = 2.0**53  # textbook samplers start from a multiple of 2^-53
@@ -59,6 +60,8 @@ def reachable(values: NDArray[np.float64], center: float, scale: float) -> NDArr
         sign = np.where(values < center, 1.0, -1.0)
         found = np.zeros(values.shape, np.bool_)
         for away in range(-_NEAR, _NEAR + 1):
-            log = np.log((nearest + away * step) / _UNIFORM)
+            # That of the C library, as samplers take it: numpy's own has another last bit on some
+            # processors.
+            log = special.xlogy(1.0, (nearest + away * step) / _UNIFORM)
             found |= center + sign * (scale * log) == values
     return found
