@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,11 +33,21 @@ class Interrupts:
         if self._usual is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, self._usual)
             self._usual = None
-            if self._came and not child:  # after the fork: what is raised here is ignored
-                main = threading.main_thread().ident or 0  # which it wakes
-                later = threading.Timer(0.01, signal.pthread_kill, [main, signal.SIGINT])
-                later.daemon = True
-                later.start()
+            if self._came and not child:
+                hook = sys._getframe(1)
+                threading.Thread(target=_send_after, args=[hook], daemon=True).start()
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:
         self._came = True
+
+
+def _send_after(hook: FrameType) -> None:
+    """Interrupt the main thread when it has left a hook, in which what is raised is ignored."""
+    main, inside = threading.main_thread().ident or 0, True
+    while inside:
+        time.sleep(0.01)
+        frame = sys._current_frames().get(main)
+        while frame is not None and frame is not hook:
+            frame = frame.f_back
+        inside = frame is not None
+    signal.pthread_kill(main, signal.SIGINT)  # which wakes it, too
