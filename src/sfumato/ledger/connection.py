@@ -316,7 +316,10 @@ class Connection:
     def _leave(self) -> None:
         handle, self._handle = self._handle, None  # first: one that was left is not used
         if handle is not None:
-            handle.leave()
+            try:
+                handle.leave()
+            finally:
+                handle.leave()  # again, for who was interrupted; nobody else would
 
     def _disconnect(self) -> None:
         handle, self._handle = self._handle, None  # first: one that is half closed is not used

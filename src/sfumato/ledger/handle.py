@@ -14,15 +14,16 @@ import os
 import sqlite3
 import threading
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 # The bytes of a file that SQLite locks: for whoever has it open, and before, for who opens it.
 _SHARED, _PENDING = (510, 0x40000002), (1, 0x40000000)
+_MOMENT = 1.0  # seconds, in which whoever opens a file is done with the second
 _NONE, _GONE = (0, 0), (-1, -1)  # in place of the identity of a log
 _PARTIAL = sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR  # that: no table
 
@@ -74,7 +75,7 @@ class Handle:
             try:
                 self._check_named()
                 if os.name == "posix" and identity not in _descriptors:
-                    _descriptors[identity] = os.open(path, os.O_RDONLY)
+                    _descriptors[identity] = _descriptor(path)
                 self.sqlite, self._open = connect(path), True
                 self._log = self._named_log()
                 if read_only and self._log == _GONE:
@@ -127,16 +128,19 @@ class Handle:
         """
         if not self._open:
             return True  # it was left
-        held = _descriptors.get(self._identity, -1)
-        return self._log != _NONE and (not self._locked(held, _SHARED) or self._unnamed())
+        return self._log != _NONE and (not self._locked(self.timeout) or self._unnamed())
 
-    def _locked(self, held: int, which: tuple[int, int], *, alone: bool = False) -> bool:
-        """Take a lock of the file, unless somebody else has it for too long."""
+    def _locked(self, timeout: float, *, alone: bool = False) -> bool:
+        """Take the lock of all who have the file open, unless somebody closes it for too long.
+
+        Or alone that of those who open it, unless somebody does for too long.
+        """
         if os.name != "posix":
             return True  # elsewhere a lock belongs to the one who took it, and not to the process
         import fcntl
 
-        end, kind = time.monotonic() + self.timeout, fcntl.LOCK_EX if alone else fcntl.LOCK_SH
+        end, held = time.monotonic() + timeout, _descriptors[self._identity]
+        kind, which = (fcntl.LOCK_EX, _PENDING) if alone else (fcntl.LOCK_SH, _SHARED)
         while True:
             with suppress(OSError):
                 fcntl.lockf(held, kind | fcntl.LOCK_NB, *which)
@@ -160,27 +164,26 @@ class Handle:
     def _save(self) -> None:
         """Bring a log into the file that somebody deleted: else all is lost that is there alone.
 
-        Unless others have gone on: then there are two histories, and the file has theirs.
+        Unless others have gone on: then there are two histories, and the file has theirs. Who would
+        open it in the meantime waits: what they charged would be written over.
         """
-        with suppress(sqlite3.Error, OSError), self._unopened() as kept:
-            if kept and self._named_log() == _GONE and not self._others_went_on():
-                self.sqlite.execute("PRAGMA wal_checkpoint").fetchone()
+        if self._named_log() != _GONE:
+            return
+        with suppress(sqlite3.Error):
+            try:
+                kept = self._locked(_MOMENT, alone=True) and self._named_log() == _GONE
+                if kept and not self._others_went_on():
+                    self.sqlite.execute("PRAGMA wal_checkpoint").fetchone()
+            finally:
+                self._let_in()
 
-    @contextmanager
-    def _unopened(self) -> Iterator[bool]:
-        """Keep others from opening the file; yield whether that is so.
+    def _let_in(self) -> None:
+        """Let others open the file again."""
+        if os.name == "posix":
+            import fcntl
 
-        Raises:
-            OSError: the file is not there any more, or another is, or it cannot be written.
-        """
-        status = os.stat(self._path)  # noqa: PTH116
-        if (status.st_dev, status.st_ino) != self._identity:
-            raise OSError
-        held = os.open(self._path, os.O_RDWR)
-        try:
-            yield self._locked(held, _PENDING, alone=True)
-        finally:
-            os.close(held)  # and with it drop all locks: this process is done with the file
+            with suppress(OSError):
+                fcntl.lockf(_descriptors[self._identity], fcntl.LOCK_UN, *_PENDING)
 
     def _others_went_on(self) -> bool:
         """Return whether the last entry in the file itself, without any log, is not known here.
@@ -188,9 +191,14 @@ class Handle:
         Or may not be, where nobody can look.
         """
         try:
+            status = os.stat(self._path)  # noqa: PTH116
+            if (status.st_dev, status.st_ino) != self._identity:
+                return True
             # To close it drops no lock: SQLite keeps its descriptor as long as it knows of one.
             with closing(sqlite3.connect(f"{self._path.as_uri()}?immutable=1", uri=True)) as alone:
                 last = alone.execute("SELECT seq, hash FROM events ORDER BY seq DESC").fetchone()
+        except OSError:
+            return True
         except sqlite3.Error as problem:
             # Else only a part of what is in the log has come there.
             return getattr(problem, "sqlite_errorcode", 0) & 0xFF not in _PARTIAL
@@ -222,6 +230,13 @@ class Handle:
         _handles.discard(self)
         if not self._siblings() and self._identity in _descriptors:
             os.close(_descriptors.pop(self._identity))
+
+
+def _descriptor(path: Path) -> int:
+    """Open a file as it may be opened: only one to write to can be locked alone."""
+    with suppress(OSError):
+        return os.open(path, os.O_RDWR)
+    return os.open(path, os.O_RDONLY)
 
 
 def hold() -> None:

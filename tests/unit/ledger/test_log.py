@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing, suppress
 
 import pytest
@@ -40,6 +41,13 @@ with open(sys.argv[1], "r+b") as file:
     print(flush=True)
     time.sleep(0.5)
     os.unlink(sys.argv[1] + "-wal")
+"""
+ABOUT_TO_OPEN = """
+import fcntl, sys, time
+with open(sys.argv[1], "r+b") as file:
+    fcntl.lockf(file, fcntl.LOCK_SH, 1, 0x40000000)  # as SQLite does before it opens a file
+    print(flush=True)
+    time.sleep(float(sys.argv[2]))
 """
 
 
@@ -334,29 +342,125 @@ def test_nobody_opens_a_file_into_which_a_deleted_log_is_brought(
 
     ledger = make()
     answer(ledger)
+    sibling = Ledger.open(path)
     for ending in "-wal", "-shm":
         path.with_name(path.name + ending).unlink()
     monkeypatch.setattr(handle.Handle, "_others_went_on", look)
     use(ledger, ask)
     assert came == [""]  # refused
     assert elsewhere(REQUESTS, path).split() == ["q1"] * 3
-    assert elsewhere(CHARGES, path) == "6"  # and let in afterwards
+    assert elsewhere(CHARGES, path) == "6"  # and let in afterwards, though the file is open here
+    use(sibling, ask)
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3 + ["other"] * 3
 
 
-def test_deleted_log_is_not_brought_into_a_file_that_others_keep_opening(make, answer, ask, path):
-    make().close()
-    ledger = Ledger.open(path, timeout=0.1)
+@pytest.fixture
+def opening(path):
+    """Let another process be about to open the file, for some seconds."""
+
+    def begin(seconds):
+        started = [sys.executable, "-c", ABOUT_TO_OPEN, path, str(seconds)]
+        begun.append(subprocess.Popen(started, stdout=subprocess.PIPE))
+        begun[-1].stdout.readline()
+
+    begun = []
+    yield begin
+    for each in begun:
+        each.kill()
+        each.communicate()
+
+
+def test_deleted_log_is_not_brought_into_a_file_that_others_keep_opening(
+    make, answer, ask, path, opening
+):
+    ledger = make()
+    ledger.close()
     answer(ledger)
     log_of(path).unlink()
-    program = "import fcntl, sys; file = open(sys.argv[1], 'r+b'); "
-    program += "fcntl.lockf(file, fcntl.LOCK_SH, 1, 0x40000000); print(flush=True); input()"
-    started = [sys.executable, "-c", program, path]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(started, stdin=pipe, stdout=pipe) as opening:
-        opening.stdout.readline()
-        use(ledger, ask)
-        opening.communicate(b"\n")
+    opening(60)
+    use(ledger, ask)
     assert elsewhere(REQUESTS, path).split() == []
+
+
+def test_deleted_log_is_not_brought_into_a_file_that_others_opened_just_before(
+    make, answer, ask, path, monkeypatch
+):
+    locks, before = handle.Handle._locked, []
+
+    def locked(self, timeout, *, alone=False):
+        if alone:
+            charge_elsewhere(path)
+            before.append(elsewhere(READ, path))
+        return locks(self, timeout, alone=alone)
+
+    ledger = make()
+    ledger.close()
+    answer(ledger)
+    for ending in "-wal", "-shm":
+        path.with_name(path.name + ending).unlink()
+    monkeypatch.setattr(handle.Handle, "_locked", locked)
+    use(ledger, ask)
+    assert before == [elsewhere(READ, path)]
+    assert elsewhere(REQUESTS, path).split() == ["other"] * 3
+
+
+def test_deleted_log_waits_a_moment_for_who_opens_the_file(make, answer, ask, path, opening):
+    make().close()
+    ledger = Ledger.open(path, timeout=0)  # others are not waited for, but all that was charged is
+    answer(ledger)
+    log_of(path).unlink()
+    opening(0.3)
+    use(ledger, ask)
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3
+
+
+def test_log_that_has_a_name_is_not_saved(make, answer, ask, path, removing, monkeypatch):
+    """Somebody else may write there, and keeps the file for longer than is waited for."""
+    make().close()
+    ledger = Ledger.open(path, timeout=0)
+    answer(ledger)
+    removing()
+    locks = []
+    monkeypatch.setattr(handle.Handle, "_let_in", locks.append)
+    with pytest.raises(LedgerError, match="was removed"):
+        ask(ledger, "q2", plan="b")
+    assert not locks
+
+
+def test_deleted_log_is_saved_by_what_was_opened_before(make, answer, ask, path, monkeypatch):
+    """Who may no longer write to the file, or has no descriptor left, still loses nothing."""
+    ledger = make()
+    answer(ledger)
+    log_of(path).unlink()
+
+    def refused(*_):
+        raise PermissionError(errno.EACCES, "/secret/path")
+
+    monkeypatch.setattr(handle.os, "open", refused)
+    with pytest.raises(LedgerError, match="Start the program again"):
+        ask(ledger, "q2", "0.7", plan="b")
+    monkeypatch.undo()
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3
+
+
+def test_interrupt_while_a_deleted_log_is_saved_saves_it_all_the_same(
+    make, answer, ask, path, monkeypatch
+):
+    ledger = make()
+    answer(ledger)
+    log_of(path).unlink()
+    looks, interrupts = handle.Handle._others_went_on, iter([KeyboardInterrupt])
+
+    def look(self):
+        for interrupt in interrupts:
+            raise interrupt
+        return looks(self)
+
+    monkeypatch.setattr(handle.Handle, "_others_went_on", look)
+    with pytest.raises(KeyboardInterrupt):
+        ask(ledger, "q2", "0.7", plan="b")
+    assert not handles(path)
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3
 
 
 def test_deleted_log_is_not_brought_into_a_file_that_others_use_under_a_new_name(
@@ -632,8 +736,16 @@ def test_copy_without_a_log_is_closed_after_each_look(make, answer, tmp_path):
             assert len(handles(tmp_path / "copy")) == 2  # as there is a log now, which is minded
 
 
-def test_interrupt_waits_until_a_process_has_forked(make, ask, path):
+@pytest.mark.parametrize("busy", [0, 0.2])
+def test_interrupt_waits_until_a_process_has_forked(make, ask, path, monkeypatch, busy):
     """A fork goes on whatever its preparations raise, with what was open and locked."""
+    let_go = connection._interrupts.let_go
+
+    def slowly(*, child):  # as where other programs have the processor
+        let_go(child=child)
+        time.sleep(busy)
+
+    monkeypatch.setattr(connection._interrupts, "let_go", slowly)
     ledger = make()
     written, go = threading.Event(), threading.Event()
 
