@@ -736,6 +736,15 @@ def test_copy_without_a_log_is_closed_after_each_look(make, answer, tmp_path):
             assert len(handles(tmp_path / "copy")) == 2  # as there is a log now, which is minded
 
 
+@pytest.fixture
+def _interruptible():
+    """Hear Ctrl-C, which a shell lets its jobs in the background ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize("busy", [0, 0.2])
 def test_interrupt_waits_until_a_process_has_forked(make, ask, path, monkeypatch, busy):
     """A fork goes on whatever its preparations raise, with what was open and locked."""
