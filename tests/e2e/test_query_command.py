@@ -648,16 +648,17 @@ def test_two_processes_at_once_make_one_ledger(town):
     assert town.ledger.verify().ok
 
 
-def test_query_starts_without_charts_and_rich(town):
+@pytest.mark.parametrize("asked", [("--count",), ("--group-by", "region", "--mean", "income")])
+def test_query_loads_neither_frames_nor_charts(town, asked):
     code = (
         "import sys; from sfumato.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'altair', 'polars', 'rich', 'scipy', 'vl_convert'}\n"
+        "heavy = {'altair', 'pandas', 'polars', 'rich', 'scipy', 'vl_convert'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, "query", town.contract, "--count", "--epsilon", "1"],
+        [sys.executable, "-c", code, "query", town.contract, *asked, "--epsilon", "1"],
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         capture_output=True,
         text=True,

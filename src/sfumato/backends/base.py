@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
+Answer = TypeVar("Answer", "pa.Table", "pa.RecordBatchReader")
 
 
 class Backend(Protocol):
@@ -79,7 +80,7 @@ def failure() -> InternalError:
     )
 
 
-def whole(table: pa.Table) -> pa.Table:
+def whole(answer: Answer) -> Answer:
     """Return the answer of an engine if it can be measured: no fraction and no float in it.
 
     Raises:
@@ -89,7 +90,7 @@ def whole(table: pa.Table) -> pa.Table:
     from pyarrow import types
 
     allowed = (types.is_integer, types.is_boolean, types.is_string, types.is_large_string)
-    for field in table.schema:
+    for field in answer.schema:
         # Whose a row is, and which rows belong together, whatever names them, is never measured.
         if field.name == HIDDEN or field.name.startswith(KEY):
             continue
@@ -98,4 +99,4 @@ def whole(table: pa.Table) -> pa.Table:
                 f"a lowered statement returned {field.type} where only whole numbers, truth values "
                 f"and texts may be. This is a fault of sfumato."
             )
-    return table
+    return answer

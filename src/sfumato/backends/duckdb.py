@@ -157,8 +157,7 @@ class DuckDB:
 
         def opened(made: duckdb.DuckDBPyRelation) -> T:
             with made.to_arrow_reader(_BATCH) as batches:
-                whole(batches.schema.empty_table())
-                return read(batches)
+                return read(whole(batches))
 
         return self._answer(sql, parameters, tables or {}, opened)
 

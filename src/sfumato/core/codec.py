@@ -32,6 +32,7 @@ _registry: dict[str, type] = {}
 LATER = "later"
 # An attribute in which a class may hold fields that are long: whole numbers, as arrays by name.
 LONG = "_long"
+_FEW = 2**12  # numbers that are written before Arrow has loaded what writes them, and pandas
 
 
 def canonical(cls: type[T]) -> type[T]:
@@ -169,7 +170,7 @@ def _fields(cls: type) -> tuple[tuple[str, bool, Any], ...]:
 
 def _column_text(column: NDArray[np.int64]) -> str:
     """Write whole numbers as a tuple of them is written, without a look at each."""
-    if not column.size or not _are_short(int(column.min()), int(column.max())):
+    if column.size < _FEW or not _are_short(int(column.min()), int(column.max())):
         return _text(tuple(column.tolist()))
     import pyarrow as pa
     import pyarrow.compute as pc

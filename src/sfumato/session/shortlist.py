@@ -37,8 +37,11 @@ class Shortlist:
             node: the caps.
             schema: of all that is added: what `lowered_turns` returns.
         """
+        import pyarrow as pa
+
         self._node, self._early, self._room = node, at_any_time(node), _LIST
-        self._fresh: list[pa.Table] = [schema.empty_table()]
+        # Not `empty_table`: it would load pandas, if there is one.
+        self._fresh: list[pa.Table] = [pa.Table.from_batches([], schema)]
         self._listed: list[pa.Table] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
