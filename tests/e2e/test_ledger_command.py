@@ -114,6 +114,8 @@ def test_show_lists_who_was_given_a_share_later_and_what_is_under_way(contract):
         "reserved by Zoë",
     ]
     assert [text.rpartition(" ")[2] for text in found["pending"]] == ["'slow'", "'waiting'"]
+    since = ledger.history()[granted.entry - 1].moment.isoformat(timespec="seconds")
+    assert f"entry {granted.entry} of {since}, id" in found["pending"][0]
     assert "or its process died" in shown.stderr
     assert found["spent"][0].startswith("ε = 1.75")
 
@@ -132,6 +134,32 @@ def test_free_gives_back_what_read_nothing_and_no_other_charge(contract):
     assert again.exit_code
     assert "no request that is still open" in again.stderr
     assert ledger.verify().ok
+
+
+def test_free_closes_several_or_none(contract):
+    ledger = opened(contract)
+    entries = [
+        ledger.reserve(f"q{i}", "Zoë", "people", "1", f"plan q{i}", Pure("0.125")).entry
+        for i in range(3)
+    ]
+    refused = run("free", contract, *entries, 10**6)
+    assert refused.exit_code
+    assert len(ledger.pending()) == 3
+    done = run("free", contract, *entries, entries[0])
+    assert done.stdout.count("is given back: ε = 0.125") == 3
+    assert ledger.pending() == []
+
+
+def test_show_says_how_much_epsilon_the_rho_is_that_was_spent(tmp_path):
+    ledger = Ledger.create(tmp_path / "spent.ledger", Budget(10, "1e-6"), Unit.row())
+    for i in range(20):
+        answered(ledger, f"small {i}", None, "0.1")
+    # As long as ε adds up to less than that, it is what counts.
+    assert facts(run("show", tmp_path / "spent.ledger"))["spent"] == ["ε = 2, ρ = 0.09992"]
+    for i in range(180):
+        answered(ledger, f"more {i}", None, "0.1")
+    [spent] = facts(run("show", tmp_path / "spent.ledger"))["spent"]
+    assert spent == "ε = 20, ρ = 0.9992 (that ρ is ε = 7.958 of 10)"
 
 
 @pytest.mark.parametrize("given", ["slow", "0", "-1", "1.5"])
@@ -186,6 +214,7 @@ def test_history_lists_what_happened_without_answers(contract):
     assert all("ana" in line and "people" in line for line in lines[1:4])
     assert "2027" in lines[4]
     assert "secret" not in result.output
+    assert "secret" not in run("history", contract, "--questions").output
 
 
 def test_history_as_json_has_exact_charges_and_times(contract):

@@ -308,9 +308,38 @@ def test_stored_answer_of_another_analyst_is_paid_in_an_entry_of_ones_own(tmp_pa
     question = ("--group-by", "region", "--count", "--epsilon", "0.25", "--analyst")
     first, theirs, again = (town.ask(*question, who) for who in ("ana", "bob", "bob"))
     assert first.stdout == theirs.stdout == again.stdout
-    paid = next(e for e in town.ledger.history() if e.kind == "given")
-    assert f"paid ε = 0.25, ρ = 0.03109, ledger entry {paid.seq}; left: ε = 0.25" in theirs.stderr
-    assert f"paid nothing more: answered before, in ledger entry {paid.seq};" in again.stderr
+    given = next(e for e in town.ledger.history() if e.kind == "given")
+    settled = next(e for e in town.ledger.history() if e.kind == "settled")
+    said = f"ledger entry {given.seq}, for the answer that entry {settled.ref} paid for"
+    assert f"paid ε = 0.25, ρ = 0.03109, {said}; left: ε = 0.25" in theirs.stderr
+    assert "for the answer" not in first.stderr
+    told = CliRunner().invoke(
+        main, ["ledger", "history", str(town.contract), "--questions", "--format", "json"]
+    )
+    asked = {entry["entry"]: entry["question"] for entry in json.loads(told.stdout)}
+    assert asked[given.seq] == asked[settled.ref] == "number of rows by region, asked of people"
+    assert asked[settled.seq] is None
+    assert f"paid nothing more: answered before, in ledger entry {given.seq};" in again.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
+def test_output_that_has_no_room_is_no_defect_and_can_be_asked_for_again(town):
+    code = "from sfumato.cli import main; main()"
+    command = [sys.executable, "-c", code, "query", town.contract, "--count", "--epsilon", "1"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command,
+            env={**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUTF8": "1"},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "there is no room for it on the disk" in done.stderr
+    assert "[E100]" in done.stderr
+    assert "paid nothing more" in town.ask("--count", "--epsilon", 1).stderr
 
 
 def test_request_id_means_one_question_for_ever(town):
@@ -534,6 +563,7 @@ def test_fault_closes_the_data_and_says_nothing_about_it(town, monkeypatch):
     def fail(*_):
         raise InternalError("row 17 says 'secret'")
 
+    town.ask("--count", "--epsilon", 3)  # so that the ledger is there
     monkeypatch.setattr(DuckDB, "run", fail)
     result = town.ask("--count", "--epsilon", 1)
     assert refused(result, "E603", "closed until its owner")
@@ -551,9 +581,9 @@ def test_interrupt_says_what_became_of_the_charge(town, monkeypatch):
     result = town.ask("--count", "--epsilon", 1)
     assert (result.exit_code, result.stdout) == (130, "")
     first, second = result.stderr.splitlines()
-    assert first.startswith("interrupted; the charge stands, ε = 1")
-    assert first.endswith("in ledger entry 2: the data may have been read")
-    assert second.startswith("note: a new ledger begins")
+    assert first.startswith("note: a new ledger begins")
+    assert second.startswith("interrupted; the charge stands, ε = 1")
+    assert second.endswith("in ledger entry 2: the data may have been read")
     monkeypatch.undo()
     assert "left: ε = 997" in town.ask("--count", "--epsilon", 2).stderr
 

@@ -291,7 +291,7 @@ def test_nothing_found_is_an_answer_with_an_exit_code_of_its_own(shop):
     assert first.exit_code == 3, first.output
     assert first.stdout == ""
     assert not out.exists()
-    said, paid, begun = first.stderr.splitlines()
+    begun, said, paid = first.stderr.splitlines()
     assert said.startswith("no range of wage was found. ")
     assert said.endswith("[E500]")
     assert paid.startswith("paid ε = 2000")

@@ -93,14 +93,14 @@ def _columns(shell: Shell, rest: str) -> None:
 
 def _budget(shell: Shell, rest: str) -> None:
     _nothing(rest)
-    from sfumato.cli.past import left
+    from sfumato.cli.past import left, spent
     from sfumato.owner.inspection import shown
 
     session, who = shell.session, shell.session.analyst
     limit = session.ledger.analysts.get(who or "", session.ledger.budget)
     rows = [
         ["limit", shown(limit) + (f", the share of {who}" if session.ledger.analysts else "")],
-        ["spent", str(session.ledger.spent(who if session.ledger.analysts else None))],
+        ["spent", spent(session.ledger.spent(who if session.ledger.analysts else None), limit)],
         ["left", left(session.remaining, limit)],
     ]
     if shell.epsilon is not None:

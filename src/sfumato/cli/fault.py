@@ -5,15 +5,17 @@ A traceback would show values of somebody's data, and help only whoever wrote th
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
-from sfumato.core.errors import InternalError, SfumatoError
+from sfumato.core.errors import InputError, InternalError, SfumatoError
 
 FAULT = 4  # the exit code
 INTERRUPTED = 130  # that of a process that Ctrl-C ended, as shells have it
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 class Fault(InternalError):
@@ -25,6 +27,7 @@ def faults() -> Iterator[None]:
     """Turn what is no refusal into a message that says so.
 
     Raises:
+        InputError: what was to be printed goes to a disk that is full.
         Fault: something failed that should not.
     """
     try:
@@ -33,8 +36,18 @@ def faults() -> Iterator[None]:
         raise
     except BrokenPipeError:  # who reads the answer has enough of it
         raise
-    except Exception:  # noqa: BLE001 - the last place where it can be caught
-        raise Fault(
-            "something failed inside of sfumato, which is a defect and no fault of yours. The "
-            "ledger says whether anything was paid. Please report what you typed, without data."
-        ) from None
+    except Exception as problem:  # noqa: BLE001 - the last place where it can be caught
+        # The ledger and all other files that are written have errors of their own.
+        full = isinstance(problem, OSError) and problem.errno in _NO_ROOM
+    else:
+        return
+    if full:
+        raise InputError(
+            "what was to be printed could not be written, because there is no room for it on the "
+            "disk. Send the output elsewhere. What was paid for is in the ledger: to ask the same "
+            "again is free."
+        )
+    raise Fault(
+        "something failed inside of sfumato, which is a defect and no fault of yours. The "
+        "ledger says whether anything was paid. Please report what you typed, without data."
+    )

@@ -86,19 +86,25 @@ def show(contract: Path) -> None:
 @ledger.command()
 @_CONTRACT
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the last N entries.")
+@click.option("--questions", is_flag=True, help="Also what was asked, where there is an answer.")
 @click.option("--format", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def history(contract: Path, limit: int | None, format: str) -> None:
+def history(contract: Path, limit: int | None, questions: bool, format: str) -> None:
     """List what happened, when, who asked, about which table, and the charge; no answers."""
     from sfumato.cli.listing import aligned
+    from sfumato.cli.past import questions_of
 
     with closing(Place.of(contract).open(read_only=True)) as book:
         events = book.history()
+        asked = questions_of(book, events) if questions else {}
     first = {event.seq: event for event in events}
     entries = [_entry(event, first) for event in events[-limit if limit else None :]]
+    if questions:
+        entries = [{**entry, "question": asked.get(entry["entry"])} for entry in entries]
     if format == "json":
         click.echo(json.dumps(entries, ensure_ascii=False, indent=2))
         return
-    columns = ("entry", "time", "what", "analyst", "table", "version", "charge", "request")
+    columns = ["entry", "time", "what", "analyst", "table", "version", "charge", "request"]
+    columns += ["question"] if questions else []
     rows = [[_cell(name, entry[name]) for name in columns] for entry in entries]
     click.echo(aligned([columns, *rows], left=len(columns)))
 
@@ -151,28 +157,30 @@ def acknowledge(contract: Path) -> None:
 
 @ledger.command()
 @_CONTRACT
-@click.argument("entry", type=Entry(min=1))
-def free(contract: Path, entry: int) -> None:
-    """Close the scope or the request that ENTRY opened, for a process that died.
+@click.argument("entry", type=Entry(min=1), nargs=-1, required=True)
+def free(contract: Path, entry: tuple[int, ...]) -> None:
+    """Close the scopes and requests that each ENTRY opened, for processes that died.
 
     What a scope did not spend returns, and so does the charge of a request that had not read
     anything; any other charge stands. `sfumato ledger show` lists both with their entries. A
     process that still lives is refused from then on.
     """
     with closing(Place.of(contract).open()) as book:
-        scopes = [scope for scope in book.scopes() if scope.id == entry]
-        waiting = [request for request in book.pending() if request.entry == entry]
-        if scopes:
-            book.close_scope(scopes[0])
-            done = f"{scopes[0].budget!r} is no longer set aside"
-        elif waiting:
-            done = _freed(book, waiting[0])
-        else:
-            raise UnknownName(
-                f"entry {entry} opened no scope and no request that is still open. `sfumato ledger "
-                f"show` lists those that are."
-            )
-        click.echo(f"{done}; {book.remaining()} left")
+        scopes = {scope.id: scope for scope in book.scopes()}
+        waiting = {request.entry: request for request in book.pending()}
+        for each in dict.fromkeys(entry):
+            if each not in scopes and each not in waiting:  # before any is closed
+                raise UnknownName(
+                    f"entry {each} opened no scope and no request that is still open. `sfumato "
+                    f"ledger show` lists those that are."
+                )
+        for each in dict.fromkeys(entry):
+            if each in scopes:
+                book.close_scope(scopes[each])
+                done = f"{scopes[each].budget!r} is no longer set aside"
+            else:
+                done = _freed(book, waiting[each])
+            click.echo(f"{done}; {book.remaining()} left")
 
 
 @ledger.command()
@@ -254,12 +262,13 @@ def _is_binary(path: Path) -> bool:
 
 def _accounts(book: Ledger) -> Iterator[tuple[str, str]]:
     """Say what is spent and left, of the total and of each share."""
-    yield "spent", str(book.spent())
-    from sfumato.cli.past import left
+    from sfumato.cli.past import left, spent
 
+    yield "spent", spent(book.spent(), book.budget)
     yield "remaining", left(book.remaining(), book.budget)
-    for name in book.analysts:
-        yield "share", f"{name}: {book.remaining(name)} left, {book.spent(name)} spent"
+    for name, share in book.analysts.items():
+        said = spent(book.spent(name), share)
+        yield "share", f"{name}: {book.remaining(name)} left, {said} spent"
 
 
 def _pending(book: Ledger, waiting: Sequence[Reservation]) -> Iterator[str]:
@@ -267,11 +276,15 @@ def _pending(book: Ledger, waiting: Sequence[Reservation]) -> Iterator[str]:
     if not waiting:
         yield "none"
         return
-    last = {event.ref: event.kind for event in book.history() if event.ref is not None}
+    events = {event.seq: event for event in book.history()}
+    last = {event.ref: event.kind for event in events.values() if event.ref is not None}
     for request in waiting:
         who = f" by {request.analyst}" if request.analyst else ""
-        state = last.get(request.entry, "reserved")
-        yield f"{state}{who}, {request.charge}, entry {request.entry}, id {request.request_id!r}"
+        state, since = last.get(request.entry, "reserved"), _time(events[request.entry])
+        yield (
+            f"{state}{who}, {request.charge}, entry {request.entry} of {since}, id "
+            f"{request.request_id!r}"
+        )
 
 
 def _freed(book: Ledger, request: Reservation) -> str:
@@ -296,7 +309,7 @@ def _entry(event: Event, entries: Mapping[int, Event]) -> dict[str, Any]:
     start = entries.get(event.ref or 0, event) if event.dataset is None else event
     return {
         "entry": event.seq,
-        "time": event.moment.isoformat(timespec="seconds"),
+        "time": _time(event),
         "what": event.kind,
         "analyst": event.analyst or None,
         "request": event.request,
@@ -305,6 +318,10 @@ def _entry(event: Event, entries: Mapping[int, Event]) -> dict[str, Any]:
         "charge": None if event.charge is None else _figures(event.charge),
         "hash": event.hash.hex(),
     }
+
+
+def _time(event: Event) -> str:
+    return event.moment.isoformat(timespec="seconds")
 
 
 def _figures(charge: Charge) -> dict[str, str]:

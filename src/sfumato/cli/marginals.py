@@ -192,6 +192,8 @@ def _run(wanted: Wanted) -> None:
         if wanted.nonnegative:
             _check_cells(plan)
         _prepare(wanted, plan, contract)
+        if ledger is not None and is_new:
+            announce(ledger)  # before anything is paid, should the process die then
         before = session.remaining
         answer = plan.release()
         left = session.remaining
@@ -200,8 +202,6 @@ def _run(wanted: Wanted) -> None:
         click.echo(f"note: {note}", err=True)
     paid = "nothing more: answered before" if left == before else f"{answer.price.said}, once"
     click.echo(f"paid {paid}; left: {left}", err=True)
-    if ledger is not None and is_new:
-        announce(ledger)
 
 
 def _check_contract(wanted: Wanted, contract: Contract) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.errors import CodecError
 
 if TYPE_CHECKING:
-    from sfumato.accounting import Remaining
+    from sfumato.accounting import Remaining, Sums
     from sfumato.core.budget import Budget
     from sfumato.ledger import Event, Ledger
 
@@ -36,22 +36,19 @@ def past(ledger: Ledger, analyst: str | None) -> list[list[str]]:
     """
     events = ledger.history()
     last = {event.ref: event.kind for event in events if event.ref is not None}
-    asked = {entry.seq: question(stored) for entry, stored in ledger.answers()}
-    reserved = {event.seq: event.ref for event in events if event.kind == "settled"}
+    asked = questions_of(ledger, events)
     rows = []
     for event in events:
         if event.analyst != (analyst or "") or event.kind not in ("reserved", "given"):
             continue
-        source: int | None = event.seq
         what = _outcome(last.get(event.seq))
         if event.kind == "given":
-            source = reserved.get(event.ref or 0)
             what = "given again" if event.charge is None else _STORED
         rows.append(
             [
                 str(event.seq),
                 f"{event.moment:%Y-%m-%d %H:%M}",
-                asked.get(source or 0) or f"of {_tables(event)}",
+                asked.get(event.seq) or f"of {_tables(event)}",
                 what,
                 "" if last.get(event.seq) == "returned" else str(event.charge or ""),
             ]
@@ -59,9 +56,35 @@ def past(ledger: Ledger, analyst: str | None) -> list[list[str]]:
     return rows
 
 
+def questions_of(ledger: Ledger, events: Sequence[Event]) -> dict[int, str]:
+    """Return what was asked by each entry that reserved or was given an answer."""
+    asked = {entry.seq: question(stored) for entry, stored in ledger.answers()}
+    reserved = {event.seq: event.ref for event in events if event.kind == "settled"}
+    given = {event.seq: reserved.get(event.ref or 0) for event in events if event.kind == "given"}
+    return asked | {entry: asked.get(source or 0, "") for entry, source in given.items()}
+
+
 def left(amount: Remaining, budget: Budget) -> str:
     """Say what is left of a budget, and why that is never all of its δ."""
     return f"{amount}{'; the other half of δ pays for turning ρ into ε' if budget.delta else ''}"
+
+
+def spent(amount: Sums, budget: Budget) -> str:
+    """Say what was spent of a budget; where ρ bounds it, also what that is in ε."""
+    from fractions import Fraction
+
+    from sfumato.accounting import Limits
+    from sfumato.accounting.convert import zcdp_epsilon
+    from sfumato.accounting.grid import UNIT
+    from sfumato.core.number import show, show_above
+
+    paid = Limits.of(budget).conversion
+    if budget.epsilon is None or not paid or not amount.rho:
+        return str(amount)
+    least = zcdp_epsilon(Fraction(amount.rho, UNIT), Fraction(paid, UNIT))
+    if amount.epsilon is not None and Fraction(amount.epsilon, UNIT) <= least:
+        return str(amount)
+    return f"{amount} (that ρ is ε = {show_above(least, 4)} of {show(budget.epsilon)})"
 
 
 def question(stored: bytes) -> str:

@@ -57,6 +57,8 @@ class Purchase:
             paid = f"nothing more: answered before, in ledger entry {entry}"
         else:
             paid = f"{charge_of(self.plan)}, ledger entry {entry}"
+            if entry > (stored := _entry(release.receipt)):
+                paid += f", for the answer that entry {stored} paid for"
         return f"paid {paid}; left: {left}"
 
     def _charged(self, receipt: str) -> int:

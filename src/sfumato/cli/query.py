@@ -199,10 +199,9 @@ def _run(asked: Asked, parsed: Statement | None) -> int:
         if asked.explain:
             _write(asked, _explained(plan, asked.format))
             return 0
-        code = _answer(asked, session, plan)
-    if ledger is not None and is_new:
-        announce(ledger)
-    return code
+        if ledger is not None and is_new:
+            announce(ledger)  # before anything is paid, should the process die then
+        return _answer(asked, session, plan)
 
 
 def _answer(asked: Asked, session: Session, plan: AnyPlan) -> int:

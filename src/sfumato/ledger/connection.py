@@ -394,8 +394,8 @@ def translated(problem: sqlite3.Error | UnicodeError) -> LedgerError:
 def busy() -> LedgerBusy:
     """Return the error for a file that others are writing."""
     return LedgerBusy(
-        "another process has kept the ledger locked for longer than this one waits. Nothing was "
-        "charged. Ask again, or open the ledger with a longer timeout=."
+        "another process has kept the ledger locked for longer than this one waits, so the step "
+        "does not count. Ask again, or open the ledger with a longer timeout=."
     )
 
 

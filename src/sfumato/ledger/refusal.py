@@ -99,6 +99,14 @@ def closed() -> DataClosed:
     )
 
 
+def standing(request: str) -> str:
+    """Say of a step that failed that the one before it did not; the id may be nobody's choice."""
+    return (
+        f" It was charged before that, under the request id {request!r}: asked again under that "
+        f"id, it is not charged twice."
+    )
+
+
 def hidden(price: Charge, entry: int, what: str) -> BudgetExceeded:
     """Return the refusal of the total, which does not tell an analyst what others spent."""
     return BudgetExceeded(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sfumato.accounting.sums import Charge, Limits
 from sfumato.core.budget import Budget
 from sfumato.core.codec import encode
-from sfumato.core.errors import InputError, UnitError
+from sfumato.core.errors import DataClosed, InputError, LedgerError, UnitError
 from sfumato.core.path import path_of
 from sfumato.ledger.account import ever_inside
 from sfumato.ledger.admission import check, share_of
@@ -20,7 +20,7 @@ from sfumato.ledger.connection import Connection, existing
 from sfumato.ledger.event import FORMAT, LedgerHeader
 from sfumato.ledger.journal import Journal
 from sfumato.ledger.order import Order, Reservation, check_relation, checked_name
-from sfumato.ledger.refusal import closed, wrong_state
+from sfumato.ledger.refusal import closed, standing, wrong_state
 from sfumato.ledger.request import asked, step
 from sfumato.ledger.scope import Scope, envelope
 from sfumato.ledger.steward import Steward
@@ -207,10 +207,14 @@ class Ledger(Steward):
             RequestError: it is not reserved any more: somebody else is at it, or was.
             DataClosed: a fault waits for the owner.
         """
-        with self._journal() as journal:
-            if journal.closed():
-                raise closed()
-            step(journal, reservation, "touched")
+        try:
+            with self._journal() as journal:
+                if journal.closed():
+                    raise closed()
+                step(journal, reservation, "touched")
+        except (LedgerError, DataClosed) as problem:
+            problem.message += standing(reservation.request_id)
+            raise
 
     def settle(self, reservation: Reservation, answer: bytes) -> None:
         """Store the answer. Only then may anybody see it.

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.core.errors import LedgerBusy, LedgerCorrupt, LedgerError, RangeError
+from sfumato.core.errors import DataClosed, LedgerBusy, LedgerCorrupt, LedgerError, RangeError
 from sfumato.ledger import Ledger, verify
 
 UNIT = sf.Unit.row()
@@ -245,11 +245,36 @@ def test_locked_file_says_so_after_the_timeout(make, ask, path):
     ledger = make(timeout=0.05)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(LedgerBusy, match="Nothing was charged"):
+    with pytest.raises(LedgerBusy, match="the step does not count"):
         ask(ledger)
     other.execute("ROLLBACK")
     other.close()
     assert ask(ledger).entry == 1
+
+
+def test_step_that_fails_after_the_charge_names_the_id_under_which_it_stands(make, ask, path):
+    ledger = make(timeout=0.05)
+    granted = ask(ledger, "nobody's choice")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerBusy, match="It was charged before that") as caught:
+            ledger.touch(granted)
+        other.execute("ROLLBACK")
+    assert repr("nobody's choice") in str(caught.value)
+    assert str(caught.value).endswith("[E405]")
+    again = ask(ledger, "nobody's choice")
+    assert again.entry == granted.entry
+    ledger.touch(again)
+
+
+def test_data_that_is_closed_after_the_charge_names_its_id_too(make, ask):
+    ledger = make()
+    granted = ask(ledger, "late")
+    ledger.fault()
+    with pytest.raises(DataClosed, match="under the request id 'late'"):
+        ledger.touch(granted)
+    ledger.acknowledge()
+    ledger.touch(granted)
 
 
 def test_thread_that_keeps_the_ledger_is_not_waited_for_for_ever(make, ask):
