@@ -25,7 +25,7 @@ from sfumato.core.errors import LedgerBusy, LedgerCorrupt, LedgerError
 from sfumato.core.number import nonnegative
 from sfumato.core.path import path_of
 from sfumato.ledger.event import APPLICATION
-from sfumato.ledger.handle import Handle, LogGone, forsake, hold, let_go
+from sfumato.ledger.handle import Handle, LogGone, LogMissing, forsake, hold, let_go
 from sfumato.ledger.interrupts import Interrupts
 from sfumato.ledger.turnstile import Turnstile
 
@@ -368,6 +368,13 @@ def translated(problem: sqlite3.Error | UnicodeError) -> LedgerError:
             "or renamed its folder, or this program opened and closed the ledger's file itself, to "
             "copy it for example, which drops its locks. Start the program again, and copy ledgers "
             "with backup only; what it was charging just now may be in the history or not."
+        )
+    if isinstance(problem, LogMissing):
+        return LedgerBusy(
+            "the log beside the ledger is missing, and another process has the ledger open: "
+            "somebody deleted it. What that process has charged is there alone, until it next uses "
+            "the ledger or comes to its end, and brings it into the file. Let it, then ask again; "
+            "to kill it would lose that."
         )
     if isinstance(problem, UnicodeError):  # the driver could not even say what is damaged
         return corrupt()

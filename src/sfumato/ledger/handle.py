@@ -5,7 +5,8 @@ would silently drop SQLite's locks. A user who copies it does just that. Then th
 close it takes itself for the last one, and removes the log; what is written here would go to a file
 without a name. So before every transaction, and after one that writes, the lock is taken again, and
 then it is seen whether the log still has its name. If not, this process is done with the ledger: to
-close it would write an old log back, and remove a new one.
+close it would write an old log back, and remove a new one. Until it has seen that, and has brought
+the log into the file, nobody else opens the ledger: a new log would take the place of the old one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # The bytes of a file that SQLite locks: for whoever has it open, and before, for who opens it.
 _SHARED, _PENDING = (510, 0x40000002), (1, 0x40000000)
+_VERSION, _LOGGED = 18, b"\2"  # the byte that says whether there is a log, if anybody is there
 _MOMENT = 1.0  # seconds, in which whoever opens a file is done with the second
 _NONE, _GONE = (0, 0), (-1, -1)  # in place of the identity of a log
 _PARTIAL = sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR  # that: no table
@@ -39,6 +41,10 @@ _files = threading.RLock()
 
 class LogGone(sqlite3.OperationalError):
     """What was written went to a log without a name."""
+
+
+class LogMissing(sqlite3.OperationalError):
+    """Another process has the file open, and a log without a name."""
 
 
 class Handle:
@@ -64,6 +70,7 @@ class Handle:
 
         Raises:
             LogGone: its log was removed behind this process, now or before.
+            LogMissing: it was removed behind another, which did not notice so far.
             OSError: there is no descriptor left.
         """
         self._path, self._identity, self.timeout = path, identity, timeout
@@ -76,6 +83,7 @@ class Handle:
                 self._check_named()
                 if os.name == "posix" and identity not in _descriptors:
                     _descriptors[identity] = _descriptor(path)
+                    self._await_log(_descriptors[identity])
                 self.sqlite, self._open = connect(path), True
                 self._log = self._named_log()
                 if read_only and self._log == _GONE:
@@ -90,6 +98,28 @@ class Handle:
             finally:
                 if not opened:  # interrupted, too
                     self.close()
+
+    def _await_log(self, held: int) -> None:
+        """Wait as long as others have the file open, and there is no log: it was deleted.
+
+        Or somebody is about to make one, or to remove it with the last connection, which is over
+        soon. That somebody has it open is seen by a lock that cannot be had alone.
+        """
+        import fcntl
+
+        end = time.monotonic() + max(self.timeout, _MOMENT)
+        while self._named_log() == _GONE and os.pread(held, 1, _VERSION) == _LOGGED:
+            try:
+                fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB, *_SHARED)
+            except (BlockingIOError, PermissionError):
+                if time.monotonic() > end:
+                    raise LogMissing from None
+                time.sleep(0.001)
+                continue
+            except OSError:  # a file that may not be written to
+                return
+            fcntl.lockf(held, fcntl.LOCK_UN, *_SHARED)  # nobody here has it open
+            return
 
     def _named_log(self) -> tuple[int, int]:
         """Return which file has the name of the log."""
@@ -150,16 +180,20 @@ class Handle:
             time.sleep(0.001)
 
     def leave(self, *, save: bool = True) -> None:
-        """Never close the file, not even when the program ends, and never open it here again."""
+        """Never close the file, not even when the program ends, and never open it here again.
+
+        Nor do the others of this process: they have the same log, and would keep everybody waiting.
+        """
         import ctypes
 
         with _files:
             _lost.add(self._identity)
-            if self._open:
-                ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.sqlite))
-                if save:
-                    self._save()
-            self._forget()
+            if self._open and save:
+                self._save()
+            for each in (*self._siblings(), self):
+                if each._open:
+                    ctypes.pythonapi.Py_IncRef(ctypes.py_object(each.sqlite))
+                each._forget()
 
     def _save(self) -> None:
         """Bring a log into the file that somebody deleted: else all is lost that is there alone.
@@ -173,7 +207,8 @@ class Handle:
             try:
                 kept = self._locked(_MOMENT, alone=True) and self._named_log() == _GONE
                 if kept and not self._others_went_on():
-                    self.sqlite.execute("PRAGMA wal_checkpoint").fetchone()
+                    # Waits for who reads, or pages that they may need stay out.
+                    self.sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
                 self._let_in()
 

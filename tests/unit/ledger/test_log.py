@@ -33,6 +33,7 @@ print(len(ledger.history()))
 """
 CHARGES = OPEN.replace("; ", "\n") + CHARGE
 REQUESTS = OPEN + "print(*(each.request for each in ledger.history()))"
+VERIFY = "import sys; from sfumato.ledger import verify; print(verify(sys.argv[1]).ok)"
 READ = "import sys; print(open(sys.argv[1], 'rb').read().hex())"
 REMOVE = """
 import fcntl, os, sys, time
@@ -49,6 +50,50 @@ with open(sys.argv[1], "r+b") as file:
     print(flush=True)
     time.sleep(float(sys.argv[2]))
 """
+
+
+ABOUT_TO_LOG = """
+import fcntl, sys, time
+with open(sys.argv[1], "r+b") as file:
+    fcntl.lockf(file, fcntl.LOCK_SH, 510, 0x40000002)  # as SQLite does before it makes a log
+    print(flush=True)
+    time.sleep(0.4)
+"""
+KEEP_READING = (
+    OPEN.replace("])", "], read_only=True)").replace("; ", "\n")
+    + """
+with ledger._file.transaction(write=False) as sqlite:
+    sqlite.execute("PRAGMA schema_version").fetchone()
+    print(flush=True)
+    sys.stdin.read()
+"""
+)
+
+
+def refused_elsewhere(program, path, *words):
+    """See that a process that hardly waits is refused the ledger, and in which words."""
+    hasty = program.replace("sys.argv[1]", "sys.argv[1], timeout=0.1")
+    started = [sys.executable, "-c", hasty, path]
+    done = subprocess.run(started, capture_output=True, text=True, check=False)
+    return not done.stdout and all(word in done.stderr for word in words)
+
+
+@pytest.fixture
+def reading(path):
+    """Let another process read the ledger until it is told to end."""
+
+    def begin():
+        started = [sys.executable, "-c", KEEP_READING, path]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        begun.append(subprocess.Popen(started, **pipes))
+        begun[-1].stdout.readline()
+        return begun[-1]
+
+    begun = []
+    yield begin
+    for each in begun:
+        each.kill()
+        each.wait()
 
 
 def elsewhere(program, path, *more):
@@ -319,12 +364,74 @@ def test_log_that_somebody_deletes_is_not_brought_into_the_file_of_another_histo
     answer(ledger)
     for ending in "-wal", "-shm":
         path.with_name(path.name + ending).unlink()
+    path.read_bytes()  # drops the lock that keeps others out
     charge_elsewhere(path)
     before = elsewhere(READ, path)
     use(ledger, ask)
     del ledger
     assert elsewhere(READ, path) == before
     assert elsewhere(REQUESTS, path).split() == ["other"] * 3
+
+
+@pytest.mark.parametrize("endings", [["-wal"], ["-wal", "-shm"]])
+@pytest.mark.parametrize("stranger", [LOOK, CHARGES, LOOK.replace("])", "], read_only=True)")])
+def test_nobody_opens_a_file_whose_log_was_deleted_until_it_is_brought_there(
+    make, answer, ask, path, endings, stranger
+):
+    """A new log, even an empty one, would take the place of the one that holds the charges."""
+    ledger = make()
+    ledger.close()
+    answer(ledger)
+    for ending in endings:
+        path.with_name(path.name + ending).unlink()
+    assert refused_elsewhere(stranger, path, "[E405]", "the log beside the ledger is missing")
+    assert not log_of(path).exists()
+    use(ledger, ask)
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3
+    assert elsewhere(VERIFY, path) == "True"
+
+
+def test_who_only_holds_a_deleted_log_keeps_others_out_too(make, answer, ask, path, reading):
+    """They share its index: what came into a new log would go behind frames that are not there."""
+    ledger = make()
+    answer(ledger)
+    reader = reading()
+    log_of(path).unlink()
+    ledger._file._timeout = ledger._file._handle.timeout = 0  # the reader is not waited for
+    ledger._file._sqlite.execute("PRAGMA busy_timeout = 0")
+    use(ledger, ask)
+    assert refused_elsewhere(CHARGES, path, "[E405]", "the log beside the ledger is missing")
+    reader.communicate("end")
+    assert elsewhere(CHARGES, path) == "6"
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3 + ["other"] * 3
+
+
+def test_deleted_log_is_brought_into_the_file_when_nobody_reads_what_was_before(
+    make, answer, ask, path, reading
+):
+    ledger = make()
+    ledger.close()
+    answer(ledger)
+    reader = reading()
+    answer(ledger, "q2", plan="b")
+    log_of(path).unlink()
+    threading.Timer(0.5, reader.communicate, ["end"]).start()
+    use(ledger, ask)
+    reader.wait()
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3 + ["q2"] * 3
+    assert elsewhere(VERIFY, path) == "True"
+
+
+def test_who_opens_a_file_waits_for_who_is_about_to_make_its_log(make, path):
+    make().close()
+    assert not log_of(path).exists()
+    started = [sys.executable, "-c", ABOUT_TO_LOG, path]
+    with subprocess.Popen(started, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        start = time.monotonic()
+        assert Ledger.open(path, timeout=0).history() == []
+        assert time.monotonic() - start > 0.2
+        other.communicate()
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -389,6 +496,7 @@ def test_deleted_log_is_not_brought_into_a_file_that_others_opened_just_before(
 
     def locked(self, timeout, *, alone=False):
         if alone:
+            path.read_bytes()  # drops the lock that keeps others out
             charge_elsewhere(path)
             before.append(elsewhere(READ, path))
         return locks(self, timeout, alone=alone)
