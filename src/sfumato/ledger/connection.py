@@ -127,6 +127,8 @@ class Connection:
     def _begin(self, connection: sqlite3.Connection, group: Group) -> None:
         try:
             connection.execute("BEGIN IMMEDIATE" if group.writes else "BEGIN")
+            if group.writes and self._handle is not None and self._handle.astray():
+                raise LogGone  # while it waited: what it wrote would spoil the index of others
         except (sqlite3.Error, UnicodeError) as problem:
             self._give_up(group, problem)
             raise translated(problem) from None

@@ -188,29 +188,34 @@ class Handle:
 
         with _files:
             _lost.add(self._identity)
-            if self._open and save:
-                self._save()
-            for each in (*self._siblings(), self):
+            every = dict.fromkeys((self, *self._siblings()))
+            if save:  # by whoever can: one may never have been opened, or may only read
+                any(each._save() for each in every if each._open)
+            for each in every:
                 if each._open:
                     ctypes.pythonapi.Py_IncRef(ctypes.py_object(each.sqlite))
                 each._forget()
 
-    def _save(self) -> None:
+    def _save(self) -> bool:
         """Bring a log into the file that somebody deleted: else all is lost that is there alone.
 
         Unless others have gone on: then there are two histories, and the file has theirs. Who would
         open it in the meantime waits: what they charged would be written over.
+
+        Returns:
+            Whether all of it is there.
         """
-        if self._named_log() != _GONE:
-            return
-        with suppress(sqlite3.Error):
-            try:
-                kept = self._locked(_MOMENT, alone=True) and self._named_log() == _GONE
-                if kept and not self._others_went_on():
-                    # Waits for who reads, or pages that they may need stay out.
-                    self.sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            finally:
-                self._let_in()
+        saved = None
+        if self._named_log() == _GONE:
+            with suppress(sqlite3.Error):
+                try:
+                    kept = self._locked(_MOMENT, alone=True) and self._named_log() == _GONE
+                    if kept and not self._others_went_on():
+                        # Waits for who reads, or pages that they may need stay out.
+                        saved = self.sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                finally:
+                    self._let_in()
+        return saved is not None and not saved[0]
 
     def _let_in(self) -> None:
         """Let others open the file again."""

@@ -391,6 +391,51 @@ def test_nobody_opens_a_file_whose_log_was_deleted_until_it_is_brought_there(
     assert elsewhere(VERIFY, path) == "True"
 
 
+@pytest.mark.parametrize("first", ["opens", "verifies", "looks"])
+def test_deleted_log_is_brought_into_the_file_whoever_of_a_program_notices(
+    make, answer, path, first
+):
+    ledger = make()
+    ledger.close()
+    answer(ledger)
+    looking = Ledger.open(path, read_only=True)
+    looking.history()
+    log_of(path).unlink()
+    notice = {
+        "opens": lambda: Ledger.open(path),
+        "verifies": lambda: verify(path),
+        "looks": looking.history,
+    }
+    with pytest.raises(LedgerError, match="Start the program again"):
+        notice[first]()
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3
+    assert elsewhere(CHARGES, path) == "6"
+
+
+def test_who_waited_for_a_transaction_while_the_log_was_deleted_writes_nothing(
+    make, answer, ask, path, monkeypatch
+):
+    """The others of this program have left, and newcomers have the same index as the waiting."""
+    ledger = make()
+    ledger.close()
+    answer(ledger)
+    sibling = Ledger.open(path)
+    sibling.history()
+    begin = connection.Connection._begin
+
+    def late(self, sqlite, group):
+        monkeypatch.undo()
+        log_of(path).unlink()
+        use(ledger, ask)
+        begin(self, sqlite, group)
+
+    monkeypatch.setattr(connection.Connection, "_begin", late)
+    with pytest.raises(LedgerError, match="Start the program again"):
+        ask(sibling, "q3", "0.1", plan="c")
+    assert elsewhere(CHARGES, path) == "6"
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3 + ["other"] * 3
+
+
 def test_who_only_holds_a_deleted_log_keeps_others_out_too(make, answer, ask, path, reading):
     """They share its index: what came into a new log would go behind frames that are not there."""
     ledger = make()
