@@ -156,9 +156,9 @@ class Handle:
         Whoever removes it keeps the others out until that is done: with the lock, what is seen
         stays so.
         """
-        if not self._open:
-            return True  # it was left
-        return self._log != _NONE and (not self._locked(self.timeout) or self._unnamed())
+        log = self._log  # once: another thread may leave this one meanwhile
+        gone = log != _NONE and (not self._locked(self.timeout) or log != self._named_log())
+        return gone or log == _GONE or not self._open  # last: what was left before is seen, too
 
     def _locked(self, timeout: float, *, alone: bool = False) -> bool:
         """Take the lock of all who have the file open, unless somebody closes it for too long.
@@ -169,29 +169,35 @@ class Handle:
             return True  # elsewhere a lock belongs to the one who took it, and not to the process
         import fcntl
 
-        end, held = time.monotonic() + timeout, _descriptors[self._identity]
+        end, held = time.monotonic() + timeout, _descriptors.get(self._identity)
         kind, which = (fcntl.LOCK_EX, _PENDING) if alone else (fcntl.LOCK_SH, _SHARED)
-        while True:
+        while held is not None and self._open:  # else another thread has left it
             with suppress(OSError):
                 fcntl.lockf(held, kind | fcntl.LOCK_NB, *which)
                 return True
             if time.monotonic() > end:
-                return False
+                break
             time.sleep(0.001)
+        return False
 
     def leave(self, *, save: bool = True) -> None:
         """Never close the file, not even when the program ends, and never open it here again.
 
         Nor do the others of this process: they have the same log, and would keep everybody waiting.
+        Unless nobody could save it, because one of them is at work, in another thread: then they
+        stay, keep everybody else out, and save it when they next look.
         """
         import ctypes
 
         with _files:
+            if self not in _handles:
+                return  # it was left, and whoever is still there looks by itself
             _lost.add(self._identity)
-            every = dict.fromkeys((self, *self._siblings()))
-            if save:  # by whoever can: one may never have been opened, or may only read
-                any(each._save() for each in every if each._open)
-            for each in every:
+            every = sorted(self._siblings(), key=lambda each: each is not self)
+            # By whoever can: one may never have been opened, or may only read.
+            if save and not any(each._save() for each in every if each._open):
+                every = [self]
+            for each in reversed(every):  # itself last: who is interrupted does it again
                 if each._open:
                     ctypes.pythonapi.Py_IncRef(ctypes.py_object(each.sqlite))
                 each._forget()
@@ -203,19 +209,21 @@ class Handle:
         open it in the meantime waits: what they charged would be written over.
 
         Returns:
-            Whether all of it is there.
+            Whether nobody needs to try again: all of it is there, or must not be.
         """
-        saved = None
-        if self._named_log() == _GONE:
-            with suppress(sqlite3.Error):
-                try:
-                    kept = self._locked(_MOMENT, alone=True) and self._named_log() == _GONE
-                    if kept and not self._others_went_on():
-                        # Waits for who reads, or pages that they may need stay out.
-                        saved = self.sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                finally:
-                    self._let_in()
-        return saved is not None and not saved[0]
+        if self._named_log() != _GONE:
+            return True
+        with suppress(sqlite3.Error):
+            try:
+                if not self._locked(max(self.timeout, _MOMENT), alone=True):
+                    return False
+                if self._named_log() != _GONE or self._others_went_on():
+                    return True
+                # Waits for who reads, or pages that they may need stay out.
+                return not self.sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            finally:
+                self._let_in()
+        return False
 
     def _let_in(self) -> None:
         """Let others open the file again."""

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 
 import pytest
 
@@ -65,6 +65,22 @@ KEEP_READING = (
 with ledger._file.transaction(write=False) as sqlite:
     sqlite.execute("PRAGMA schema_version").fetchone()
     print(flush=True)
+    sys.stdin.read()
+"""
+)
+GIVES_UP = (
+    OPEN.replace("])", "], timeout=2)").replace("; ", "\n")
+    + """
+from sfumato.core.errors import LedgerError
+from sfumato.ledger.handle import Handle
+goes_on = Handle._others_went_on
+Handle._others_went_on = lambda self: (print(flush=True), goes_on(self))[1]
+ledger.history()
+print(flush=True)
+sys.stdin.readline()
+try:
+    ledger.history()
+except LedgerError:
     sys.stdin.read()
 """
 )
@@ -412,6 +428,77 @@ def test_deleted_log_is_brought_into_the_file_whoever_of_a_program_notices(
     assert elsewhere(CHARGES, path) == "6"
 
 
+@pytest.mark.parametrize("write", [True, False])
+def test_deleted_log_is_brought_into_the_file_by_who_was_at_work_when_another_noticed(
+    make, answer, ask, path, write
+):
+    """In a transaction nothing can be saved; to forget who is in one would be to lose it all."""
+    ledger = make()
+    ledger.close()
+    answer(ledger)
+    looking = Ledger.open(path, read_only=True, timeout=0)
+    looking.history()
+    work = ledger._file.transaction(write=write)
+    refused = pytest.raises(LedgerError, match="was removed") if write else nullcontext()
+    with refused, work as at_work:
+        at_work.execute("SELECT count(*) FROM events").fetchone()
+        log_of(path).unlink()
+        with pytest.raises(LedgerError, match="Start the program again"):
+            looking.history()
+        assert refused_elsewhere(LOOK, path, "[E405]", "the log beside the ledger is missing")
+    use(ledger, ask)
+    assert not handles(path)
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3
+    assert elsewhere(CHARGES, path) == "6"
+
+
+def test_who_is_left_while_it_looks_at_its_log_sees_that(make, answer, path, monkeypatch):
+    """Else a charge would pass for durable that nobody saves any more."""
+    ledger = make()
+    answer(ledger)
+    locks = handle.Handle._locked
+
+    def locked(self, timeout, *, alone=False):
+        monkeypatch.undo()
+        found = locks(self, timeout, alone=alone)
+        log_of(path).unlink()
+        self.leave(save=False)  # as another thread does while the lock is taken
+        return found
+
+    monkeypatch.setattr(handle.Handle, "_locked", locked)
+    assert ledger._file._handle.astray()
+
+
+def test_lock_of_a_file_that_another_thread_has_left_is_not_taken(make, answer, path):
+    ledger = make()
+    answer(ledger)
+    one = ledger._file._handle
+    one.leave()
+    assert one.astray()
+    assert not one._locked(60)
+
+
+def test_deleted_log_is_saved_by_the_second_who_waits_longer(make, answer, ask, path, reading):
+    """The first waits for a reader, and keeps others from opening the file; then it gives up."""
+    ledger = make()
+    ledger.close()
+    answer(ledger)
+    reader = reading()
+    answer(ledger, "q2", plan="b")
+    first = subprocess.Popen([sys.executable, "-c", GIVES_UP, path], stdin=-1, stdout=-1, text=True)
+    first.stdout.readline()
+    log_of(path).unlink()
+    first.stdin.write("\n")
+    first.stdin.flush()
+    first.stdout.readline()
+    end = threading.Timer(3, reader.communicate, ["end"])
+    end.start()
+    use(ledger, ask)
+    end.join()
+    first.communicate()
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3 + ["q2"] * 3
+
+
 def test_who_waited_for_a_transaction_while_the_log_was_deleted_writes_nothing(
     make, answer, ask, path, monkeypatch
 ):
@@ -525,8 +612,8 @@ def opening(path):
 def test_deleted_log_is_not_brought_into_a_file_that_others_keep_opening(
     make, answer, ask, path, opening
 ):
-    ledger = make()
-    ledger.close()
+    make().close()
+    ledger = Ledger.open(path, timeout=0)
     answer(ledger)
     log_of(path).unlink()
     opening(60)
