@@ -260,6 +260,7 @@ class Connection:
             if self._group is not None:  # first taken back: no log is saved in a transaction
                 self._give_up(self._group, LogGone())
             self._leave()
+            raise translated(LogGone())
         if self._handle is None:
             self._identity = status.st_dev, status.st_ino
             self._handle = self._newly(self.path, self._identity)
@@ -472,10 +473,12 @@ _interrupts = Interrupts()
 @atexit.register
 def _close() -> None:
     """Close all before the modules go: whether a log has its name is seen with their help."""
-    for connection in list(_live):
+    live = list(_live)
+    for connection in live:  # all before one is closed: that may wait for the others
         connection._timeout = min(connection._timeout, 0.1)  # a thread that goes with the program
         if connection._handle is not None:
             connection._handle.timeout = connection._timeout
+    for connection in live:
         with suppress(LedgerError):
             connection.close()
 

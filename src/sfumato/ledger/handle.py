@@ -158,7 +158,7 @@ class Handle:
         """
         log = self._log  # once: another thread may leave this one meanwhile
         gone = log != _NONE and (not self._locked(self.timeout) or log != self._named_log())
-        return gone or log == _GONE or not self._open  # last: what was left before is seen, too
+        return gone or log == _GONE or not self._open  # read last: who leaves it sets that first
 
     def _locked(self, timeout: float, *, alone: bool = False) -> bool:
         """Take the lock of all who have the file open, unless somebody closes it for too long.
@@ -184,14 +184,14 @@ class Handle:
         """Never close the file, not even when the program ends, and never open it here again.
 
         Nor do the others of this process: they have the same log, and would keep everybody waiting.
-        Unless nobody could save it, because one of them is at work, in another thread: then they
-        stay, keep everybody else out, and save it when they next look.
+        Unless nobody could save it, because one of them is at work in another thread, or somebody
+        elsewhere reads: then they stay, keep everybody else out, and save it when they next look.
         """
         import ctypes
 
         with _files:
-            if self not in _handles:
-                return  # it was left, and whoever is still there looks by itself
+            if self not in _handles and not self._open:
+                return  # it was left, and others that can save it look by themselves
             _lost.add(self._identity)
             every = sorted(self._siblings(), key=lambda each: each is not self)
             # By whoever can: one may never have been opened, or may only read.
@@ -230,26 +230,28 @@ class Handle:
         if os.name == "posix":
             import fcntl
 
-            with suppress(OSError):
+            with suppress(OSError, KeyError):  # one that is collected here may leave them all
                 fcntl.lockf(_descriptors[self._identity], fcntl.LOCK_UN, *_PENDING)
 
     def _others_went_on(self) -> bool:
         """Return whether the last entry in the file itself, without any log, is not known here.
 
-        Or may not be, where nobody can look.
+        Raises:
+            sqlite3.Error: that cannot be seen, by this one now.
         """
         try:
             status = os.stat(self._path)  # noqa: PTH116
             if (status.st_dev, status.st_ino) != self._identity:
-                return True
+                raise LogGone
             # To close it drops no lock: SQLite keeps its descriptor as long as it knows of one.
             with closing(sqlite3.connect(f"{self._path.as_uri()}?immutable=1", uri=True)) as alone:
                 last = alone.execute("SELECT seq, hash FROM events ORDER BY seq DESC").fetchone()
         except OSError:
-            return True
+            raise LogGone from None
         except sqlite3.Error as problem:
-            # Else only a part of what is in the log has come there.
-            return getattr(problem, "sqlite_errorcode", 0) & 0xFF not in _PARTIAL
+            if getattr(problem, "sqlite_errorcode", 0) & 0xFF not in _PARTIAL:
+                raise
+            return False  # only a part of what is in the log has come there
         mine = "SELECT 1 FROM events WHERE seq = ? AND hash = ?"
         return last is not None and self.sqlite.execute(mine, last).fetchone() is None
 
@@ -275,9 +277,9 @@ class Handle:
     def _forget(self) -> None:
         """Be closed; with the last one goes the descriptor: before, that would drop its locks."""
         self._open, self._log = False, _NONE
-        _handles.discard(self)
-        if not self._siblings() and self._identity in _descriptors:
+        if {*self._siblings()} <= {self} and self._identity in _descriptors:
             os.close(_descriptors.pop(self._identity))
+        _handles.discard(self)  # last: who is interrupted before does it again
 
 
 def _descriptor(path: Path) -> int:

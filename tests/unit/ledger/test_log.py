@@ -452,6 +452,64 @@ def test_deleted_log_is_brought_into_the_file_by_who_was_at_work_when_another_no
     assert elsewhere(CHARGES, path) == "6"
 
 
+def test_deleted_log_is_saved_by_another_where_one_cannot_see_the_file(
+    make, answer, path, tmp_path
+):
+    """Who was opened by a link that is gone cannot tell whether others have gone on."""
+    ledger = make()
+    ledger.close()
+    answer(ledger)
+    (tmp_path / "linked").symlink_to(path)
+    linked = Ledger.open(tmp_path / "linked")
+    linked.history()
+    log_of(path).unlink()
+    (tmp_path / "linked").unlink()
+    linked.close()
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3
+
+
+def test_interrupt_while_a_file_is_left_leaves_no_lock(make, answer, ask, path, monkeypatch):
+    ledger = make()
+    answer(ledger)
+    log_of(path).unlink()
+    forgets, interrupts = handle.Handle._siblings, iter([None, KeyboardInterrupt])
+
+    def siblings(self):
+        for interrupt in interrupts:  # the first look is for who saves it, the next to forget it
+            if interrupt is not None:
+                raise interrupt
+            break
+        return forgets(self)
+
+    monkeypatch.setattr(handle.Handle, "_siblings", siblings)
+    with pytest.raises(KeyboardInterrupt):
+        ask(ledger, "q2", "0.7", plan="b")
+    assert not handles(path)
+    assert elsewhere(CHARGES, path) == "6"
+
+
+def test_one_that_is_collected_while_another_saves_leaves_in_peace(
+    make, answer, ask, path, monkeypatch
+):
+    ledger = make()
+    answer(ledger)
+    others = [Ledger.open(path)]
+    others[0].history()
+    others.append(others)
+    del others
+    log_of(path).unlink()
+    looks, collects = handle.Handle._others_went_on, iter([gc.collect])
+
+    def look(self):
+        for collect in collects:
+            collect()
+        return looks(self)
+
+    monkeypatch.setattr(handle.Handle, "_others_went_on", look)
+    use(ledger, ask)
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3
+
+
 def test_who_is_left_while_it_looks_at_its_log_sees_that(make, answer, path, monkeypatch):
     """Else a charge would pass for durable that nobody saves any more."""
     ledger = make()
