@@ -20,7 +20,7 @@ UNTIMED = {
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much],
 }
 settings.register_profile("push", max_examples=30, derandomize=True, **UNTIMED)
-settings.register_profile("deep", max_examples=500, print_blob=True, **UNTIMED)
+settings.register_profile("deep", max_examples=2_000, print_blob=True, **UNTIMED)
 settings.load_profile("push")
 
 

@@ -120,7 +120,7 @@ def weak(columns, bits):
 @pytest.mark.parametrize("unit", UNITS)
 @given(st.data(), st.lists(ROWS, max_size=40), CAPS, GROUPS, st.sampled_from([3, 7, 2**24]))
 @settings(
-    max_examples=3 if settings.get_current_profile_name() == "push" else 80,
+    max_examples=max(3, settings.default.max_examples // 25),
     suppress_health_check=list(HealthCheck),
 )
 def test_sort_keeps_what_windows_keep(unit, bits, data, rows, caps, by, part):

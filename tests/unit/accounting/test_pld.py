@@ -159,7 +159,6 @@ def settings_with_oracles(draw):
     return loss, max(delta, Fraction(1, 10**9)), lambda x: discrete_gaussian(sigma, shift, few, x)
 
 
-@settings(max_examples=30 if settings.get_current_profile_name() == "push" else 2_000)
 @given(settings_with_oracles())
 def test_epsilon_is_never_below_the_truth_and_at_most_a_thousandth_above(setting):
     loss, delta, truth = setting
