@@ -185,31 +185,34 @@ class Handle:
 
         Nor do the others of this process: they have the same log, and would keep everybody waiting.
         Unless nobody could save it, because one of them is at work in another thread, or somebody
-        elsewhere reads: then they stay, keep everybody else out, and save it when they next look.
+        elsewhere reads: then all but this one stay, keep everybody else out, and save it when they
+        next look.
         """
         import ctypes
 
         with _files:
-            if self not in _handles and not self._open:
+            if self not in _handles:
                 return  # it was left, and others that can save it look by themselves
             _lost.add(self._identity)
             every = sorted(self._siblings(), key=lambda each: each is not self)
             # By whoever can: one may never have been opened, or may only read.
-            if save and not any(each._save() for each in every if each._open):
+            tried = (each._save() for each in every if each._open)
+            if save and not next((saved for saved in tried if saved is not None), False):
                 every = [self]
             for each in reversed(every):  # itself last: who is interrupted does it again
                 if each._open:
                     ctypes.pythonapi.Py_IncRef(ctypes.py_object(each.sqlite))
                 each._forget()
 
-    def _save(self) -> bool:
+    def _save(self) -> bool | None:
         """Bring a log into the file that somebody deleted: else all is lost that is there alone.
 
         Unless others have gone on: then there are two histories, and the file has theirs. Who would
         open it in the meantime waits: what they charged would be written over.
 
         Returns:
-            Whether nobody needs to try again: all of it is there, or must not be.
+            Whether nobody needs to try again: all of it is there, or must not be. False after it
+            waited in vain, as others would now; None if this one cannot.
         """
         if self._named_log() != _GONE:
             return True
@@ -223,7 +226,7 @@ class Handle:
                 return not self.sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             finally:
                 self._let_in()
-        return False
+        return None
 
     def _let_in(self) -> None:
         """Let others open the file again."""

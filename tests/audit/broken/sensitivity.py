@@ -222,6 +222,7 @@ BUGS = [
         [0],
         [0, 100],
         sensitivity=S(l0=1, l1=100),
+        trials=6_000,
     ),
     program(
         "exact denominator",

@@ -557,6 +557,34 @@ def test_deleted_log_is_saved_by_the_second_who_waits_longer(make, answer, ask, 
     assert elsewhere(REQUESTS, path).split() == ["q1"] * 3 + ["q2"] * 3
 
 
+def test_one_slow_reader_is_waited_for_once(make, answer, ask, path, reading, monkeypatch):
+    """Each of the others would wait for the same, and all of them whenever one is closed."""
+    make().close()
+    ledger = Ledger.open(path, timeout=0)
+    others = [Ledger.open(path, timeout=0) for _ in range(3)]
+    for other in others:
+        other.history()
+    answer(ledger)
+    reader = reading()
+    answer(ledger, "q2", plan="b")
+    log_of(path).unlink()
+    saves, waited = handle.Handle._save, []
+
+    def save(self):
+        waited.append(saves(self))
+        return waited[-1]
+
+    monkeypatch.setattr(handle.Handle, "_save", save)
+    with pytest.raises(LedgerError, match="was removed"):
+        ask(ledger, "q3", plan="c")
+    assert waited == [False]
+    reader.communicate("end")
+    others[0].close()
+    assert waited == [False, True]
+    assert not handles(path)
+    assert elsewhere(REQUESTS, path).split() == ["q1"] * 3 + ["q2"] * 3
+
+
 def test_who_waited_for_a_transaction_while_the_log_was_deleted_writes_nothing(
     make, answer, ask, path, monkeypatch
 ):
