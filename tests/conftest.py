@@ -20,7 +20,9 @@ UNTIMED = {
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much],
 }
 settings.register_profile("push", max_examples=30, derandomize=True, **UNTIMED)
-settings.register_profile("deep", max_examples=2_000, print_blob=True, **UNTIMED)
+# So many that a run ends while somebody waits; each is of other cases. `EXAMPLES` asks for more.
+EXAMPLES = int(os.environ.get("EXAMPLES", "200"))
+settings.register_profile("deep", max_examples=EXAMPLES, print_blob=True, **UNTIMED)
 settings.load_profile("push")
 
 

@@ -61,8 +61,10 @@ def cases(draw, units=NAMED, by_hand=None, algebra=()):
     return Case(queries, table, draw(tables.neighbors(table, schema, unit)))
 
 
-def search(strategy, check, examples, *, seeds=0, shrink=True):
+def search(strategy, check, examples=None, *, seeds=0, shrink=True):
     """Check examples in batches of ten, each from its own seed; from none if `seeds` is None.
+
+    As many as the profile asks for, if nothing is said.
 
     After ten examples hypothesis tries five variations of each new one. That is good for tests that
     take no time; here it would leave a sixth of the plans.
@@ -77,7 +79,7 @@ def search(strategy, check, examples, *, seeds=0, shrink=True):
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,
     )
-    for batch in range(examples // 10):
+    for batch in range((examples or settings.default.max_examples) // 10):
 
         @limits
         @given(strategy)

@@ -8,13 +8,14 @@ from secrets import randbits
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from sfumato.core.errors import SfumatoError
 from sfumato.mechanisms import DiscreteGaussian, DiscreteLaplace
 from sfumato.release import fieller, fitted, quotient
 from sfumato.testing.town import Dice, tables, town
 
-PUSH, SHARD, SHARDS = 25, 1500, 10
+PUSH, SHARD, SHARDS = 25, settings.default.max_examples, 10
 SUMS = ("COUNT(*)", "COUNT(tip)", "COUNT(fare)", "SUM(tip)", "SUM(fare)", "SUM(hour)")
 OTHERS = (
     *("AVG(fare)", "MEDIAN(fare)", "STDDEV_POP(tip)", "COUNT(DISTINCT rider)", "MAX(hour)"),

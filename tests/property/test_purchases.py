@@ -112,8 +112,8 @@ def test_question_that_buys_does_the_same_on_neighbors():
 
 
 @pytest.mark.deep
-def test_question_that_buys_does_the_same_on_neighbors_among_thousands():
-    search(cases(), same, examples=2_000, seeds=None)
+def test_question_that_buys_does_the_same_on_neighbors_in_depth():
+    search(cases(), same, seeds=None)
 
 
 # ---- by hand: ranges and caps that are found -----------------------------------------------------

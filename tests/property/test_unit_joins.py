@@ -210,8 +210,8 @@ def test_no_unit_moves_a_join_beyond_its_sensitivity(name):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", SEARCHES)
-def test_no_unit_moves_a_join_beyond_its_sensitivity_among_thousands(name):
-    search(*SEARCHES[name], examples=1_000, seeds=None)
+def test_no_unit_moves_a_join_beyond_its_sensitivity_in_depth(name):
+    search(*SEARCHES[name], seeds=None)
 
 
 def test_most_random_plans_join():
