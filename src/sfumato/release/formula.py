@@ -225,7 +225,7 @@ class Formula:
             if ratio is None:
                 raise InputError(_NO_QUOTIENT)
             top, bottom = x._numerator(), y._numerator().times(ratio)
-        exact = _ratio(top, bottom)
+        exact = _ratio(top, bottom) if top.size else None
         if exact is not None:  # x/x is 1, whatever the noise
             one = Linear.exact([exact]).spread(max(x.size, y.size))
             return x._joined(y, one, None)
@@ -246,7 +246,12 @@ _NO_QUOTIENT = (
 
 
 def _ratio(x: Linear, y: Linear) -> Fraction | None:
-    """Return the c with x = c·y, if there is one; a single row stands for all."""
+    """Return the c with x = c·y, if there is one; a single row stands for all.
+
+    Where there is no row any number is one: that no group is left must not fail after it was paid.
+    """
+    if not x.size or not y.size:
+        return _ONE
     if x.size == y.size:
         return x.proportion(y)
     if min(x.size, y.size) == 1 and max(x.row.size, y.row.size) and x.is_exact == y.is_exact:

@@ -259,6 +259,13 @@ def test_empty_answers_compute_to_nothing(town):
     assert (empty["n"] - empty["n"]).value.tolist() == []
 
 
+def test_what_a_condition_leaves_nothing_of_is_computed_all_the_same(town):
+    none = town().where("n < -1")
+    mean, count = none["mean"], none["n"]
+    made = [mean / mean, mean * count, count * mean, mean + mean, mean - mean]
+    assert [interval(found) for found in made] == [[[], [], []]] * len(made)
+
+
 def test_more_confidence_is_a_wider_interval(town):
     answer = town()
     for made in (answer["n"], answer["fare"] / answer["n"], answer["fare"] - answer["n"]):

@@ -99,6 +99,19 @@ def test_condition_on_a_quotient_that_is_not_known_keeps_no_group(session):
 
 
 @pytest.mark.parametrize(
+    "number",
+    ["AVG(fare) / AVG(fare)", "COUNT(fare) * AVG(fare)", "AVG(fare) + SUM(fare) / COUNT(fare)"],
+)
+@pytest.mark.parametrize("group", ["zone", "street"])
+def test_number_that_is_computed_of_no_group_at_all_fails_no_question(session, number, group):
+    """Whether a condition keeps a group depends on noise, and so does which of them are bought."""
+    text = f"SELECT {group}, {number} AS x FROM trips GROUP BY {group} HAVING COUNT(*) > 9999"  # noqa: S608
+    answer = session.sql(text, epsilon=1000, delta="1e-6")
+    assert keys(answer, group) == []
+    assert answer["x"].value.tolist() == []
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "SELECT zone, ROUND(MIN(day), 1) FROM trips GROUP BY zone",
