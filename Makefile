@@ -50,7 +50,7 @@ test: $(DEV) ## run the tests of every push
 # The other tests of a push do the same here as there, and those that draw noise once may fail by
 # chance where it is fresh. What is searched at random is searched as deep as EXAMPLES= says.
 test-deep: $(ORACLES) ## run the heavy tests, and properties at length, with fresh randomness
-	@$(BIN)/pytest -q -n 2 -m "deep or hypothesis" --hypothesis-profile deep
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m "deep or hypothesis" --hypothesis-profile deep
 
 check: $(DEV) ## lint, types, layers, spelling, documentation, size of the trusted base
 	@$(BIN)/ruff check --quiet $(CODE)
